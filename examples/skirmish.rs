@@ -34,13 +34,13 @@ evenkeel::schema! {
 }
 
 /// How far shots reach, and how far ships see.
-pub const RANGE: f64 = 40.0;
+pub(crate) const RANGE: f64 = 40.0;
 const SIGHT: Area = Area::Radius { enter: 60.0, leave: 70.0 };
 const FULL: u8 = 100;
 
 /// The server's rules.
 #[derive(Default)]
-pub struct Rules {
+pub(crate) struct Rules {
     rock: Option<ObjectId>,
 }
 
@@ -95,16 +95,16 @@ impl GameLogic for Rules {
 }
 
 /// A player: a ship, and what has been said.
-pub struct Player {
-    pub client: Client,
-    pub ship: ObjectId,
-    pub chat: Vec<String>,
-    pub hits: Vec<Hit>,
-    pub motion: MotionState,
+pub(crate) struct Player {
+    pub(crate) client: Client,
+    pub(crate) ship: ObjectId,
+    pub(crate) chat: Vec<String>,
+    pub(crate) hits: Vec<Hit>,
+    pub(crate) motion: MotionState,
 }
 
 impl Player {
-    pub fn join(config: ClientConfig, name: &str, at: Vec3) -> Result<Self, Box<dyn Error>> {
+    pub(crate) fn join(config: ClientConfig, name: &str, at: Vec3) -> Result<Self, Box<dyn Error>> {
         let client = Client::connect(config.with_schema(&SKIRMISH))?;
         let ship = client.create(&Ship { name: name.to_owned(), colour: 1, health: 0, score: 0 })?;
         let motion = MotionState { position: at, ..MotionState::default() };
@@ -112,7 +112,7 @@ impl Player {
     }
 
     /// Moves the ship, and takes what was said and done.
-    pub fn tick(&mut self, seconds: f64) -> Result<(), MessageError> {
+    pub(crate) fn tick(&mut self, seconds: f64) -> Result<(), MessageError> {
         self.motion.position = self.motion.position + self.motion.velocity * seconds;
         self.client.move_objects(&[(self.ship, self.motion)])?;
         for (_, event) in self.client.events() {
@@ -127,23 +127,23 @@ impl Player {
     }
 
     /// The ships in sight, each where it is now.
-    pub fn ships(&self) -> Vec<(ObjectId, Ship, Vec3)> {
+    pub(crate) fn ships(&self) -> Vec<(ObjectId, Ship, Vec3)> {
         let (world, now) = (self.client.world(), self.client.session_time());
         let place = |object: &evenkeel::WorldObject| object.position(now?);
         world.all().filter_map(|(object, ship)| Some((object.object, ship, place(object)?))).collect()
     }
 
-    pub fn fire(&self, at: ObjectId) -> Result<(), MessageError> {
+    pub(crate) fn fire(&self, at: ObjectId) -> Result<(), MessageError> {
         self.client.tell(Target::Server, Delivery::Quickest, &Fire { at })
     }
 
-    pub fn say(&self, text: &str) -> Result<(), MessageError> {
+    pub(crate) fn say(&self, text: &str) -> Result<(), MessageError> {
         self.client.tell(Target::Room, Delivery::ReliableOrdered, &Say { text: text.to_owned() })
     }
 }
 
 /// A relay with the game, on this machine, and the key for tokens.
-pub async fn serve() -> Result<(RelayServer<impl ServedRoom>, IssuerKey), Box<dyn Error>> {
+pub(crate) async fn serve() -> Result<(RelayServer<impl ServedRoom>, IssuerKey), Box<dyn Error>> {
     let key = IssuerKey::generate();
     let config = RelayConfig {
         listen: vec!["127.0.0.1:0".parse()?],
@@ -155,7 +155,7 @@ pub async fn serve() -> Result<(RelayServer<impl ServedRoom>, IssuerKey), Box<dy
 }
 
 /// The settings of a player. A lobby would issue the token.
-pub fn player<R: ServedRoom>(
+pub(crate) fn player<R: ServedRoom>(
     relay: &RelayServer<R>,
     key: &IssuerKey,
     name: &str,

@@ -84,7 +84,7 @@ fn rule(room: &mut ObjectRoom, step: i64) {
         6 => drop(room.create_object(&Board { scores: vec![1, 2], title: "board".into() }, None)),
         8 => room.place(object, Vec3::ZERO),
         10 => drop(room.update(object, |ship: &mut Ship| ship.health = 900)),
-        24 | 25 | 26 => {
+        24..=26 => {
             let board = room.objects().find(|view| view.kind == Board::KIND).map(|view| view.object);
             board.map(|board| room.update(board, |board: &mut Board| board.scores.push(step as u32)));
         }
