@@ -53,7 +53,9 @@ impl GameLogic for Rules {
         let rock =
             self.rock.or_else(|| outbox.objects_mut().create_object(&Rock { size: 1 }, Some(state.position)));
         self.rock = rock;
-        rock.map(|rock| outbox.observe(rock, state));
+        if let Some(rock) = rock {
+            outbox.observe(rock, state);
+        }
     }
 }
 
