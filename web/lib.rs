@@ -13,6 +13,7 @@ use rust_embed::RustEmbed;
 #[folder = "."]
 #[include = "client/*"]
 #[include = "arena/*"]
+#[include = "eater/*"]
 #[include = "example/*"]
 struct WebAssets;
 

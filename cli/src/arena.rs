@@ -121,7 +121,7 @@ fn not_started(error: ArenaError) -> Failure {
 }
 
 /// Opens a page in the system's browser; returns whether the opener started.
-fn open(page: &str) -> bool {
+pub(crate) fn open(page: &str) -> bool {
     let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     Command::new(opener).arg(page).stdout(Stdio::null()).stderr(Stdio::null()).spawn().is_ok()
 }

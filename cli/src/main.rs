@@ -3,6 +3,11 @@
 mod arena;
 mod bot;
 mod directory;
+#[cfg(feature = "p2p")]
+mod eater;
+#[cfg(not(feature = "p2p"))]
+#[path = "no_eater.rs"]
+mod eater;
 mod failure;
 mod lab;
 mod link;
@@ -33,13 +38,14 @@ Examples:
   evenkeel sync-ms server --game 127.0.0.1:27960        put Sync-MS in front of an existing game
   evenkeel link --listen 127.0.0.1:5000 --to 127.0.0.1:27960 --delay 40 --loss 1    a bad network in front of any game
   evenkeel directory                                    a list of rooms that hands out tokens: http://localhost:7900
+  evenkeel eater demo                                   play without a server, against a cheater
   evenkeel token --room arena --name ada                issue a token for a player
   evenkeel lab scenario scenarios/papers.toml           compare fairness policies
   evenkeel lab scenario scenarios/papers.toml --json    the same as JSON
   evenkeel lab run                                      re-run the papers' figures and write a report
 
 Exit status:
-  0    success; also Ctrl-C for commands that run until stopped (arena, relay, bot, sync-ms, link, directory)
+  0    success; also Ctrl-C for commands that run until stopped (arena, relay, bot, sync-ms, link, directory, eater)
   1    failure: a verdict differs from the recorded one, a relay is unreachable, a replay diverges
   2    a mistake in the arguments or in a file; the message says where, and what would be right
   130  stopped by Ctrl-C before the work was done, or by a second Ctrl-C or SIGTERM at once";
@@ -68,6 +74,8 @@ enum CliCommand {
     SyncMs(sync_ms::SyncMsArgs),
     /// Put a bad network in front of any UDP program: delay, jitter, loss and more, per client
     Link(link::LinkArgs),
+    /// Play the Eater game among peers without a server, which proves cheaters
+    Eater(eater::EaterArgs),
     /// Replay a recording and compare every byte
     Replay(replay::ReplayArgs),
     /// Run the papers' figures and claims, and scenarios of your own
@@ -83,6 +91,7 @@ fn main() -> ExitCode {
         CliCommand::Bot(args) => bot::run(args),
         CliCommand::SyncMs(args) => sync_ms::run(args),
         CliCommand::Link(args) => link::run(args),
+        CliCommand::Eater(args) => eater::run(args),
         CliCommand::Replay(args) => replay::run(&args),
         CliCommand::Lab(args) => lab::run(args),
     };

@@ -19,6 +19,15 @@ pub(crate) fn run_named(root: &Path, words: &[&str]) -> Result<()> {
     cargo::run(tests.arg(evenkeel).args(words), "fix the tests that failed above")
 }
 
+/// Tests the page of the program with peer-to-peer play.
+pub(crate) fn run_p2p(root: &Path) -> Result<()> {
+    let what = ["--package", "evenkeel-cli", "--bin", "evenkeel", "--features", "p2p"];
+    let evenkeel = cargo::build(root, &what)?;
+    let mut tests = cargo::command(root);
+    tests.args(["run", "--quiet", "--locked", "--package", "evenkeel-web-test", "--"]);
+    cargo::run(tests.arg(evenkeel).arg("--p2p"), "fix the tests that failed above")
+}
+
 /// Plays for hours in an arena of the release build.
 pub(crate) fn soak(root: &Path, words: &[&str]) -> Result<()> {
     let evenkeel = cargo::build(root, &["--release", "--package", "evenkeel-cli", "--bin", "evenkeel"])?;

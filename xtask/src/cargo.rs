@@ -28,7 +28,7 @@ pub(crate) const MANIFESTS: [&str; 2] = ["Cargo.toml", "fuzz/Cargo.toml"];
 
 /// Crates that take minutes to build, as their dependencies are large. They are optional parts of the program, so the checks
 /// of everything leave them out, and `cargo xtask p2p` checks them.
-const PEER_TO_PEER: [&str; 1] = ["evenkeel-p2p"];
+const PEER_TO_PEER: [&str; 2] = ["evenkeel-p2p", "evenkeel-eater"];
 
 /// All crates of the workspace but those.
 fn workspace(command: &mut Command) -> &mut Command {
@@ -36,12 +36,16 @@ fn workspace(command: &mut Command) -> &mut Command {
     PEER_TO_PEER.iter().fold(command, |command, name| command.args(["--exclude", name]))
 }
 
-/// Lints, tests and documents what the checks of everything leave out.
+/// Lints, tests and documents what the checks of everything leave out: the crates, and the program with them.
 pub(crate) fn p2p(root: &Path) -> Result<()> {
+    let program = ["clippy", "--package", "evenkeel-cli", "--features", "p2p", "--all-targets", "--locked"];
+    run(command(root).args(program).args(["--", "-D", "warnings"]), "fix the lints above")?;
     let packages = || PEER_TO_PEER.iter().flat_map(|name| ["--package", name]);
     let lints = ["--all-targets", "--locked", "--", "-D", "warnings"];
     run(command(root).arg("clippy").args(packages()).args(lints), "fix the lints above")?;
     run(command(root).arg("test").args(packages()).arg("--locked"), "fix the tests that failed above")?;
+    let program = ["test", "--package", "evenkeel-cli", "--features", "p2p", "--locked", "--test", "eater"];
+    run(command(root).args(program), "fix the tests that failed above")?;
     let mut doc = command(root);
     doc.arg("doc").args(packages()).args(["--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-D warnings");
     run(&mut doc, "fix the documentation named above")

@@ -67,6 +67,10 @@ const RULES: &[Rule] = &[
     Rule { name: "evenkeel-arena", outside: Outside::Any,
            ours: &["evenkeel-web", "evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-sync-ms", "evenkeel-game",
                    "evenkeel-link", "evenkeel-net", "evenkeel-serve", "evenkeel-games"] },
+    // The Eater game over peer-to-peer connections.
+    Rule { name: "evenkeel-eater", outside: Outside::Any,
+           ours: &["evenkeel-web", "evenkeel-core", "evenkeel-neo", "evenkeel-link", "evenkeel-sim", "evenkeel-net",
+                   "evenkeel-p2p", "evenkeel-serve", "evenkeel-games"] },
     Rule { name: "evenkeel-soak",  outside: Outside::Any,
            ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-link", "evenkeel-net", "evenkeel-serve",
                    "evenkeel-games", "evenkeel-arena"] },
@@ -75,7 +79,8 @@ const RULES: &[Rule] = &[
                    "evenkeel-net", "evenkeel-serve", "evenkeel-games"] },
     Rule { name: "evenkeel-cli",   outside: Outside::Any,
            ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-sync-ms", "evenkeel-game", "evenkeel-link", "evenkeel-conditioner",
-                   "evenkeel-net", "evenkeel-serve", "evenkeel-directory", "evenkeel-proxy", "evenkeel-games", "evenkeel-arena", "evenkeel-soak", "evenkeel-lab"] },
+                   "evenkeel-net", "evenkeel-serve", "evenkeel-directory", "evenkeel-proxy", "evenkeel-games", "evenkeel-arena", "evenkeel-soak", "evenkeel-lab",
+                   "evenkeel-p2p", "evenkeel-eater"] },
     // It tests from outside: through the binary and what it serves.
     Rule { name: "evenkeel-web-test", outside: Outside::Any, ours: &[] },
     Rule { name: "xtask",          outside: Outside::Any, ours: &[] },

@@ -51,7 +51,12 @@ const TASKS: [Task; 10] = [
 ];
 
 /// Not a step of `test`, as its dependencies take minutes to build.
-const P2P: Task = Task { name: "p2p", about: "lint and test peer-to-peer play", run: cargo::p2p };
+const P2P: Task = Task { name: "p2p", about: "lint and test peer-to-peer play", run: p2p };
+
+fn p2p(root: &Path) -> Result<()> {
+    cargo::p2p(root)?;
+    browser::run_p2p(root)
+}
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -4,12 +4,18 @@ mod arena;
 mod arena_controls;
 mod arena_duels;
 mod arena_story;
+mod eater;
 mod example;
 mod guards;
 mod live;
 mod unit;
 
 use crate::Test;
+
+/// Returns the tests of a program with peer-to-peer play.
+pub(crate) fn p2p() -> Vec<Test> {
+    eater::TESTS.to_vec()
+}
 
 /// Returns all tests in the order in which they run: those that others build on first.
 pub(crate) fn all() -> Vec<Test> {
