@@ -78,9 +78,9 @@ enum EaterCommand {
         /// Losses of the emulated links, in percent
         #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
         loss: f64,
-        /// How long Mallory plays honestly, in seconds
+        /// When Mallory, the cheater, joins, in seconds
         #[arg(long, value_name = "S", default_value_t = 15, value_parser = clap::value_parser!(u16).range(0..=3_600))]
-        honest: u16,
+        cheater: u16,
     },
     /// Measure processes of their own under emulated faults; one is killed and comes back
     #[command(
@@ -191,7 +191,7 @@ pub(crate) fn run(args: EaterArgs) -> Result<(), Failure> {
         EaterCommand::Host(peer) => network::run(play(peer, None)),
         EaterCommand::Join { ticket, peer } => network::run(play(peer, Some(ticket))),
         EaterCommand::Bots { count, join, peer } => network::run(bots(count, join, peer)),
-        EaterCommand::Demo { page, delay, loss, honest } => network::run(demo(page, delay, loss, honest)),
+        EaterCommand::Demo { page, delay, loss, cheater } => network::run(demo(page, delay, loss, cheater)),
         EaterCommand::Soak(args) => network::run(soak_processes(args)),
     }
 }
@@ -285,22 +285,28 @@ async fn bots(count: u16, ticket: Option<Ticket>, args: PeerArgs) -> Result<(), 
     report(&summaries, args.page.json)
 }
 
-async fn demo(page: PageArgs, delay: f64, loss: f64, honest: u16) -> Result<(), Failure> {
+async fn demo(page: PageArgs, delay: f64, loss: f64, cheater: u16) -> Result<(), Failure> {
     let mut ports = page.port.map_or(PORTS, |port| port..port.saturating_add(1));
-    let demo = loop {
+    let mut demo = loop {
         let Some(port) = ports.next() else {
             return Err(Failure::mistake("no free port: choose another --port"));
         };
         let at = Page::At((Ipv4Addr::LOCALHOST, port).into());
         let (delay, loss) = (Span::from_millis_f64(delay), loss / 100.0);
-        let cheats_after = Span::from_secs(honest.into());
-        match Demo::start(DemoConfig { page: at, delay, loss, cheats_after }).await {
+        match Demo::start(DemoConfig { page: at, delay, loss }).await {
             Err(StartError::Page { .. }) if !ports.is_empty() => {}
             other => break other.map_err(failed)?,
         }
     };
-    eprintln!("two bots play with you; Mallory tells different peers different moves after {honest} s");
+    eprintln!(
+        "two bots play with you; Mallory, who tells you other moves than the bots, comes after {cheater} s"
+    );
     show(&page, &demo.person);
+    tokio::select! {
+        () = network::until_stopped() => return report(&[demo.stop().await], page.json),
+        () = tokio::time::sleep(Duration::from_secs(cheater.into())) => {}
+    }
+    demo.admit_cheater().await.map_err(failed)?;
     network::until_stopped().await;
     report(&[demo.stop().await], page.json)
 }

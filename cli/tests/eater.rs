@@ -42,11 +42,13 @@ fn processes_play_and_print_what_they_measured_at_ctrl_c() {
     let folder = Folder::new("eater-play");
     let port = free_port();
     let number = port.to_string();
-    let host = Server::start(&folder, &["eater", "host", "--local", "--bot", "--port", &number], port, "your page");
+    let host =
+        Server::start(&folder, &["eater", "host", "--local", "--bot", "--port", &number], port, "your page");
     let figures = host.ask("GET /api/eater");
     let (_, rest) = figures.split_once("\"ticket\":\"").expect("a ticket");
     let ticket = rest.split('"').next().expect("its end");
-    let mut guests: Command = evenkeel(&folder, &["eater", "bots", "2", "--local", "--port", "0", "--json", "--join", ticket]);
+    let mut guests: Command =
+        evenkeel(&folder, &["eater", "bots", "2", "--local", "--port", "0", "--json", "--join", ticket]);
     let guests = guests.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the binary starts");
     let started = std::time::Instant::now();
     let is_played = |answer: &str| answer.contains("\"peers\":2,") && !answer.contains("\"played\":0,");

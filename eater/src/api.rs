@@ -154,7 +154,7 @@ struct Read {
 
 fn read(node: &mut Node, now: evenkeel_core::LocalTime) -> Read {
     let board = node.board();
-    let (round, depth) = node.peer().neo().tempo();
+    let (round, depth) = node.peer().tempo();
     Read {
         me: board.me(),
         scores: board.stones().scores(),

@@ -38,7 +38,9 @@ fn statement_json(signed: &Signed) -> Value {
             ("commitment to move", "commitments to move", *slot, text)
         }
         Statement::State { number, bytes, .. } => ("state change", "state changes", *number, hex(bytes)),
-        Statement::Tempo { ballot, choice } => ("vote on tempo", "votes on tempo", *ballot, choice.to_string()),
+        Statement::Tempo { ballot, choice } => {
+            ("vote on tempo", "votes on tempo", *ballot, choice.to_string())
+        }
     };
     json!({ "kind": kind, "kinds": kinds, "number": number, "content": content, "signature": hex(&signed.signature.0) })
 }

@@ -3,20 +3,20 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use evenkeel_core::{Seed, Span};
+use evenkeel_core::{PeerId, Seed, Span};
 use evenkeel_games::eater::EaterConfig;
 use evenkeel_link::{DelayLaw, Jitter, LinkFaults, Loss};
 use evenkeel_p2p::{Network, SessionId};
 
 /// Who plays at a peer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Player {
     /// A person, at the peer's page. Until the first key, a bot plays.
     Person,
     /// A bot.
     Bot,
-    /// A bot that, this long after the first other peer joined, begins to tell different peers different moves.
-    Cheater(Span),
+    /// A bot that tells these peers other moves than the rest.
+    Cheater(Vec<PeerId>),
 }
 
 /// Where a peer serves its page.

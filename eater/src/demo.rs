@@ -1,13 +1,14 @@
-//! Four peers on this machine, over real connections: a person with a page, two bots, and a cheater.
+//! Four peers on this machine, over real connections: a person with a page, two bots, and later a cheater.
 
 use evenkeel_core::Span;
-use evenkeel_p2p::SessionId;
+use evenkeel_p2p::{SessionId, Ticket};
 
 use crate::config::{EaterPeerConfig, Page, Player, exponential_faults};
 use crate::peer::{EaterPeer, StartError};
 
-/// The bots' names; the last one cheats.
-const NAMES: [&str; 3] = ["Ada", "Bob", "Mallory"];
+/// The bots' names.
+const BOTS: [&str; 2] = ["Ada", "Bob"];
+const CHEATER: &str = "Mallory";
 
 /// The settings of the demo.
 #[derive(Clone, Copy, Debug)]
@@ -18,13 +19,14 @@ pub struct DemoConfig {
     pub delay: Span,
     /// Their losses, as a share.
     pub loss: f64,
-    /// How long the cheater plays honestly, so that people see it come.
-    pub cheats_after: Span,
 }
 
 /// A running demo.
 #[derive(Debug)]
 pub struct Demo {
+    config: DemoConfig,
+    session: SessionId,
+    ticket: Ticket,
     /// The person's peer.
     pub person: EaterPeer,
     /// The others.
@@ -32,30 +34,37 @@ pub struct Demo {
 }
 
 impl Demo {
-    /// Starts the four peers and connects them.
+    /// Starts the person's peer and the bots, and connects them.
     ///
     /// # Errors
     /// [`StartError`] says what to do.
     pub async fn start(config: DemoConfig) -> Result<Self, StartError> {
         let session = SessionId::random();
-        let faults = exponential_faults(config.delay, config.loss);
-        let peer = |name: &str, player| EaterPeerConfig {
-            faults: faults.clone(),
-            ..EaterPeerConfig::new(session, name, player)
-        };
-        let mut person = peer("You", Player::Person);
+        let mut person = peer(&config, session, "You", Player::Person);
         person.page = config.page;
         let person = EaterPeer::start(person).await?;
         let ticket = person.ticket();
-        let mut others = Vec::new();
-        for (number, name) in NAMES.iter().enumerate() {
-            let player =
-                if number + 1 == NAMES.len() { Player::Cheater(config.cheats_after) } else { Player::Bot };
-            let other = EaterPeer::start(peer(name, player)).await?;
-            other.join(&ticket).await?;
-            others.push(other);
+        let mut demo = Self { config, session, ticket, person, others: Vec::new() };
+        for name in BOTS {
+            demo.admit(name, Player::Bot).await?;
         }
-        Ok(Self { person, others })
+        Ok(demo)
+    }
+
+    /// Lets the cheater in: it tells the person other moves than the bots.
+    ///
+    /// # Errors
+    /// [`StartError`] says what to do.
+    pub async fn admit_cheater(&mut self) -> Result<(), StartError> {
+        let victim = self.person.key().peer_id();
+        self.admit(CHEATER, Player::Cheater(vec![victim])).await
+    }
+
+    async fn admit(&mut self, name: &str, player: Player) -> Result<(), StartError> {
+        let other = EaterPeer::start(peer(&self.config, self.session, name, player)).await?;
+        other.join(&self.ticket).await?;
+        self.others.push(other);
+        Ok(())
     }
 
     /// Stops all peers; returns what the person's has measured.
@@ -65,4 +74,9 @@ impl Demo {
         }
         self.person.stop().await
     }
+}
+
+fn peer(config: &DemoConfig, session: SessionId, name: &str, player: Player) -> EaterPeerConfig {
+    let faults = exponential_faults(config.delay, config.loss);
+    EaterPeerConfig { faults, ..EaterPeerConfig::new(session, name, player) }
 }

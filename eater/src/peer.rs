@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use evenkeel_core::Seed;
 use evenkeel_games::eater::{EaterCommand, EaterId, EaterNode, EaterNodeConfig, EaterPlayer, Forager};
 use evenkeel_link::{Link, LinkFaults};
+use evenkeel_neo::cheat::{Cheat, CheatingPeer};
 use evenkeel_neo::{Identity as NeoIdentity, NeoConfig, NeoPeer, PublicKey, Session};
 use evenkeel_net::key_file::KeyFileError;
 use evenkeel_net::transport::Connection;
@@ -17,13 +18,14 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::api;
-use crate::cheater::{Cheater, Machine};
+use crate::cheater::Machine;
 use crate::config::{EaterPeerConfig, Page, Player, game_of};
 use crate::summary::Summary;
 use crate::watch::{self, NODE, NOTICES_MAX, Node, Shared};
 
 /// How much one peer may send: several times what 64 peers' rounds take.
 const ALLOWANCE: Allowance = Allowance { messages_per_second: 400, bytes_per_second: 256 * 1_024 };
+const GOODBYE: Duration = Duration::from_millis(300);
 const DRAIN_MAX: Duration = Duration::from_secs(1);
 
 /// Why a peer could not start.
@@ -144,6 +146,8 @@ impl EaterPeer {
         let summary = self.state.summary().await;
         let leave = EaterCommand::Peer(evenkeel_neo::NeoCommand::Leave);
         let _ = self.state.crank.command(NODE, leave);
+        // Emulated links hold the good-bye back, too.
+        tokio::time::sleep(GOODBYE).await;
         let _ = self.state.crank.stop(DRAIN_MAX).await;
         self.tasks.abort_all();
         self.state.mesh.close().await;
@@ -199,10 +203,12 @@ fn machine(config: &EaterPeerConfig, identity: &Identity) -> Node {
     let neo = NeoConfig::new(Session(config.session.0));
     let secret = NeoIdentity::from_secret(identity.secret());
     let key = secret.key();
-    let honest = || NeoPeer::new(&neo, secret.clone());
-    let machine = match config.player {
-        Player::Cheater(after) => Machine::Cheater(Box::new(Cheater::new(honest(), honest(), after))),
-        Player::Person | Player::Bot => Machine::Honest(Box::new(honest())),
+    let machine = match &config.player {
+        Player::Cheater(others) => {
+            let cheat = Cheat::Inconsistency(others.clone());
+            Machine::Cheater(Box::new(CheatingPeer::new(&neo, secret, cheat)))
+        }
+        Player::Person | Player::Bot => Machine::Honest(Box::new(NeoPeer::new(&neo, secret))),
     };
     let forager = Forager::new(Seed::new(evenkeel_net::random()));
     let game = game_of(config.session);

@@ -22,6 +22,9 @@ use crate::ticket::SessionId;
 const ALPN: &[u8] = b"evenkeel/p2p/1";
 /// How long a connection may take to open, also through a relay.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long this machine's addresses may take to be found.
+const ADDRESSES_TIMEOUT: Duration = Duration::from_secs(3);
+const ADDRESSES_POLL: Duration = Duration::from_millis(20);
 const RELAY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a refused peer may take to read the reason.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
@@ -68,6 +71,13 @@ impl PeerNode {
         } else if network.relay == Relay::Public && timeout(RELAY_TIMEOUT, endpoint.online()).await.is_err() {
             tracing::warn!("no public relay answers: only peers that can be reached directly will connect");
         }
+        // The machine's addresses are found in the background.
+        let found = async {
+            while endpoint.addr().is_empty() && network.bind.is_empty() {
+                tokio::time::sleep(ADDRESSES_POLL).await;
+            }
+        };
+        let _ = timeout(ADDRESSES_TIMEOUT, found).await;
         let (sender, callers) = mpsc::channel(CALLERS_MAX);
         tokio::spawn(accept_all(endpoint.clone(), sender));
         Ok(Self { endpoint, callers: Arc::new(Mutex::new(callers)) })

@@ -202,3 +202,15 @@ async fn emulated_links_delay_what_is_sent() {
         host.mesh.members().into_iter().filter_map(|member| member.counters).collect();
     assert!(counters[0].read().datagrams_out > 0 && counters[0].read().reliable_in > 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_peer_on_all_addresses_knows_where_it_can_be_reached() {
+    let node = PeerNode::bind(&Identity::generate(), &Network::default()).await.expect("a socket");
+    let sockets = node.address().sockets();
+    assert!(!sockets.is_empty() && sockets.iter().all(|socket| !socket.ip().is_unspecified()), "{sockets:?}");
+    let other = PeerNode::bind(&Identity::generate(), &Network::default()).await.expect("a socket");
+    let address = node.address();
+    let accepting = async { node.accept().await.expect("a caller").accept(b"").await };
+    let (accepted, connected) = tokio::join!(accepting, other.connect(&address, SessionId::random(), b""));
+    assert!(accepted.is_ok() && connected.is_ok());
+}

@@ -33,13 +33,13 @@ const OPEN_WAY: &str = "(async () => { \
 fn is_played(fixture: &Fixture<'_>) -> Result<()> {
     let address = free_address()?;
     let port = address.port().to_string();
-    let words = ["eater", "demo", "--port", &port, "--delay", "10", "--honest", "20"];
+    let words = ["eater", "demo", "--port", &port, "--delay", "10", "--cheater", "30"];
     let program = Program::start(fixture.harness.evenkeel, &fixture.folder, &words)?;
     program.wait_until_ready(address)?;
     let page = fixture.open(&format!("http://localhost:{port}/"))?;
     page.wait(
-        "all four play",
-        "document.getElementById('state-text').textContent === 'playing with 3 others'",
+        "all three play",
+        "document.getElementById('state-text').textContent === 'playing with 2 others'",
     )?;
     page.wait("moves are shown", "Number(document.getElementById('playout').textContent) > 0")?;
     keys_move_the_eater(&page)?;
