@@ -86,7 +86,7 @@ enum EaterCommand {
     #[command(
         after_help = "Examples:\n  evenkeel eater soak                            ten processes, five minutes\n  evenkeel eater soak --peers 4 --seconds 20 --json"
     )]
-    Soak(SoakArgs),
+    Soak(EaterSoakArgs),
 }
 
 #[derive(clap::Args)]
@@ -143,7 +143,7 @@ struct PeerArgs {
 }
 
 #[derive(clap::Args)]
-struct SoakArgs {
+struct EaterSoakArgs {
     /// The number of peers
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(3..=50))]
     peers: u16,
@@ -344,7 +344,7 @@ fn report(summaries: &[Summary], json: bool) -> Result<(), Failure> {
     output::print(&format!("{table}\n"))
 }
 
-async fn soak_processes(args: SoakArgs) -> Result<(), Failure> {
+async fn soak_processes(args: EaterSoakArgs) -> Result<(), Failure> {
     let program = std::env::current_exe().map_err(Failure::failed)?;
     let folder = std::env::temp_dir().join(format!("evenkeel-eater-{:016x}", evenkeel_net::random()));
     std::fs::create_dir(&folder)

@@ -23,7 +23,7 @@ use crate::caught::hex;
 use crate::peer::PeerState;
 use crate::watch::{NODE, Node, Observed};
 
-type Shared = State<Arc<PeerState>>;
+type StateOfPeer = State<Arc<PeerState>>;
 
 /// Serves the page. Returns its address.
 pub(crate) async fn serve(
@@ -96,7 +96,7 @@ fn eater_of(key: &[u8; 32]) -> EaterId {
 }
 
 /// The maze: for each cell, whether the ways to the east and to the south are open.
-async fn maze(State(state): Shared) -> Response {
+async fn maze(State(state): StateOfPeer) -> Response {
     let read = |node: &mut Node, _| maze_json(node.board().maze());
     state.crank.with(NODE, read).await.map_or_else(|_| gone(), |maze| Json(maze).into_response())
 }
@@ -117,7 +117,7 @@ fn maze_json(maze: &Maze) -> Value {
 }
 
 /// Where everybody and everything is, as this peer shows it.
-async fn board(State(state): Shared) -> Response {
+async fn board(State(state): StateOfPeer) -> Response {
     let read = |node: &mut Node, now| {
         let board = node.board();
         let place = |eater: EaterId, at: Pixel, score: u32| json!([name_of(eater), at.x, at.y, score]);
@@ -193,7 +193,7 @@ fn players_json(state: &PeerState, read: &Read, observed: &Observed) -> Vec<Valu
 
 /// Everything that the page's tables show.
 async fn figures(
-    State(state): Shared,
+    State(state): StateOfPeer,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
 ) -> Response {
@@ -253,12 +253,12 @@ async fn figures(
     .into_response()
 }
 
-async fn summary(State(state): Shared) -> Response {
+async fn summary(State(state): StateOfPeer) -> Response {
     Json(state.summary().await).into_response()
 }
 
 /// The bytes of the proof against the peer with this key.
-async fn proof(State(state): Shared, Path(key): Path<String>) -> Response {
+async fn proof(State(state): StateOfPeer, Path(key): Path<String>) -> Response {
     let observed = state.shared.lock();
     match observed.caught.iter().find(|caught| hex(&caught.key) == key) {
         Some(caught) => {
@@ -306,7 +306,7 @@ impl From<WayName> for Way {
 }
 
 async fn steer(
-    State(state): Shared,
+    State(state): StateOfPeer,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
     body: Result<Json<Steering>, JsonRejection>,

@@ -12,7 +12,7 @@ use evenkeel_neo::cheat::{Cheat, CheatingPeer};
 use evenkeel_neo::{Identity as NeoIdentity, NeoConfig, NeoPeer, PublicKey, Session};
 use evenkeel_net::key_file::KeyFileError;
 use evenkeel_net::transport::Connection;
-use evenkeel_net::{Allowance, Attachment, Crank, CrankError, CrankHandle, Emulation};
+use evenkeel_net::{Allowance, Attachment, Crank, CrankError, CrankHandle, Emulation, LocalClock};
 use evenkeel_p2p::{ConnectError, Identity, Mesh, MeshConfig, NetworkError, PeerKey, PeerNode, Ticket};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -27,6 +27,10 @@ use crate::watch::{self, NODE, NOTICES_MAX, Node, Shared};
 const ALLOWANCE: Allowance = Allowance { messages_per_second: 400, bytes_per_second: 256 * 1_024 };
 const GOODBYE: Duration = Duration::from_millis(300);
 const DRAIN_MAX: Duration = Duration::from_secs(1);
+
+/// 2026-01-01 00:00 UTC: where the session's time begins at all peers. The game counts its steps of 50 ms in 32 bits, which
+/// last for six years.
+const ORIGIN_UNIX_SECONDS: u64 = 1_767_225_600;
 
 /// Why a peer could not start.
 #[derive(Debug, thiserror::Error)]
@@ -90,6 +94,7 @@ impl EaterPeer {
         let (sender, notices) = mpsc::channel(NOTICES_MAX);
         let observing = shared.clone();
         let crank: CrankHandle<Node> = Crank::new()
+            .with_clock(LocalClock::start_since(ORIGIN_UNIX_SECONDS))
             .on_event(move |_, now, event| observing.handle_event(now, event, &sender))
             .start()
             .map_err(StartError::Thread)?;

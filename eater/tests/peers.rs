@@ -46,6 +46,8 @@ async fn the_demo_is_played_and_its_cheater_is_caught_with_a_valid_proof() {
     let config = DemoConfig { page: PAGE, delay: Span::from_millis(5), loss: 0.0 };
     let mut demo = Demo::start(config).await.expect("started");
     let all = until(&demo.person, |summary| summary.peers == 2 && summary.played > 60).await;
+    // The bots eat: the game's time goes on.
+    until(&demo.person, |summary| summary.scores.iter().any(|(_, stones)| *stones > 0)).await;
     assert!(all.caught.is_empty() && all.playout_ms.is_some_and(|millis| millis > 0.0), "{all:?}");
     demo.admit_cheater().await.expect("let in");
     let cheater = demo.others.last().expect("three others").key();

@@ -19,7 +19,13 @@ impl LocalClock {
     /// Starts a clock.
     #[must_use]
     pub fn start() -> Self {
-        let origin = SystemTime::UNIX_EPOCH + Duration::from_secs(ORIGIN_UNIX_SECONDS);
+        Self::start_since(ORIGIN_UNIX_SECONDS)
+    }
+
+    /// Starts a clock that counts from another origin, in Unix seconds.
+    #[must_use]
+    pub fn start_since(origin_unix_seconds: u64) -> Self {
+        let origin = SystemTime::UNIX_EPOCH + Duration::from_secs(origin_unix_seconds);
         let since = SystemTime::now().duration_since(origin).unwrap_or_default();
         Self { start: Instant::now(), start_at: LocalTime::default() + span(since) }
     }
