@@ -112,7 +112,8 @@ impl BaselinePeer {
         match self.baseline {
             Baseline::Pipelined(depth) => depth.clamp(1, 64),
             Baseline::AdaptivePipelined => {
-                let slots = self.lockstep.slowest().as_nanos().max(0) / self.slot.as_nanos() + 1;
+                // A turn takes the delay twice: once for the commitments, once for the openings.
+                let slots = 2 * self.lockstep.slowest().as_nanos().max(0) / self.slot.as_nanos() + 1;
                 slots.clamp(1, 64) as u32
             }
             _ => 1,
