@@ -285,7 +285,7 @@ fn comparison(grid: &ThesisGrid) -> Vec<Chart<'static>> {
                 "The playout delay of NEO is higher, which is why its location error is.",
                 words(&delays, "ms"),
                 above(&delays),
-                Verdict::Holds,
+                Verdict::Fails,
             ),
         ),
         chart(
