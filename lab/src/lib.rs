@@ -24,6 +24,7 @@
 
 pub mod batch;
 pub mod bounds;
+pub(crate) mod budgets;
 pub mod claims;
 pub mod clock;
 pub(crate) mod comparison;

@@ -33,6 +33,7 @@ pub const PAPERS: &[Paper] = &[
     simonsen06::PAPER,
     crate::comparison::STUDY,
     crate::even::STUDY,
+    crate::budgets::STUDY,
     crate::sync_ms::study::STUDY,
     crate::neo::study::STUDY,
     crate::clock::study::STUDY,
