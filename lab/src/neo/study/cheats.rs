@@ -89,13 +89,14 @@ fn draw_cheats(results: &[DuelFigures]) -> Figure {
         };
         (1..cheats.len()).map(group).collect()
     };
-    let frame = |y_label: &str, groups| Plot {
+    let frame = |x_label: &str, groups| Plot {
         title: String::new(),
-        x_label: "protocol".to_owned(),
-        y_label: y_label.to_owned(),
-        drawing: Drawing::Bars {
-            categories: protocols.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        x_label: x_label.to_owned(),
+        y_label: "protocol".to_owned(),
+        drawing: Drawing::Dots {
+            rows: protocols.iter().map(|(name, _)| (*name).to_owned()).collect(),
             groups,
+            mark: None,
         },
     };
     Figure {
