@@ -106,10 +106,26 @@ pub(crate) fn doc(root: &Path) -> Result<()> {
     )
 }
 
+/// Plays the games of CI, without a release build of their own.
+pub(crate) fn campaign_check(root: &Path) -> Result<()> {
+    let mut play = command(root);
+    play.args(["run", "--locked", "--package", "evenkeel-campaign", "--", "--games", "10000"]);
+    run(&mut play, "add the games above to campaign/tests/games.rs, and fix what breaks them")
+}
+
+/// Builds the release, plays games with it and passes on its exit status.
+pub(crate) fn campaign(root: &Path, words: &[&str]) -> ExitCode {
+    released(root, "evenkeel-campaign", &[], words)
+}
+
 /// Builds the release, runs a soak with it and passes on its exit status. Standard output holds only what the soak prints.
 pub(crate) fn soak(root: &Path, words: &[&str]) -> ExitCode {
+    released(root, "evenkeel-cli", &["lab", "soak"], words)
+}
+
+fn released(root: &Path, package: &str, first: &[&str], words: &[&str]) -> ExitCode {
     let mut run = command(root);
-    run.args(["run", "--quiet", "--release", "--locked", "--package", "evenkeel-cli", "--", "lab", "soak"]);
+    run.args(["run", "--quiet", "--release", "--locked", "--package", package, "--"]).args(first);
     match run.args(words).status() {
         Ok(status) => {
             let code = status.code().and_then(|code| u8::try_from(code).ok());

@@ -33,10 +33,11 @@ struct Task {
 }
 
 /// The checks, in the order in which `test` runs them.
-const TASKS: [Task; 10] = [
+const TASKS: [Task; 11] = [
     Task { name: "fmt", about: "check the formatting (`fmt --write` fixes it)", run: cargo::fmt_check },
     Task { name: "clippy", about: "lint every target; warnings are errors", run: cargo::clippy },
     Task { name: "unit", about: "run unit, integration and doc tests", run: cargo::unit },
+    Task { name: "campaign", about: "play 10,000 games under random faults", run: cargo::campaign_check },
     Task { name: "browser", about: "test the browser client and its pages in Chromium", run: browser::run },
     Task { name: "doc", about: "build the documentation; warnings are errors", run: cargo::doc },
     Task { name: "layers", about: "check which crate imports which", run: layers::run },
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
             let play = Task { name: "bevy play", about: "", run: bevy::run_play };
             conclude(run_task(&play, &root))
         }
+        ["campaign", words @ ..] if !words.is_empty() => cargo::campaign(&root, words),
         ["fmt", "--write"] => {
             let write = Task { name: "fmt --write", about: "", run: cargo::fmt_write };
             conclude(run_task(&write, &root))
@@ -155,6 +157,9 @@ fn usage() -> String {
         text.push_str(&format!("  {:<12} {}\n", task.name, task.about));
     }
     text.push_str(&format!("  fuzz {}  run fuzz targets, for a minute each\n", fuzz::USAGE));
+    text.push_str(
+        "  campaign ... build the release and play as many games as `--games` says; `campaign --help`\n",
+    );
     text.push_str(
         "  soak arena   build the release and play in its arena with Chromium for two hours; --minutes M; --switch compares policies\n",
     );

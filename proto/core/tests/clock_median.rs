@@ -38,6 +38,17 @@ fn honest_peers_agree_on_the_median_of_their_clocks() {
 }
 
 #[test]
+fn peers_whose_clocks_are_hours_apart_agree() {
+    for offsets in [&[-9_000_000 * MS, 8_000_000 * MS][..], &[0, 7_000_000 * MS, -3_000_000 * MS]] {
+        let mut bench =
+            Bench::new(5, peers(offsets, 0), |from, to| (20 + 60 * from.abs_diff(to) as i64, 4.0));
+        bench.run(10_000, |_| ());
+        let shown = shown(&bench, 0);
+        assert!(shown.iter().all(|one| (one - shown[0]).abs() < 200 * MS), "{shown:?}");
+    }
+}
+
+#[test]
 fn a_late_peer_moves_the_median_and_time_never_runs_backwards() {
     let offsets = [0, 300 * MS, -800 * MS];
     let mut bench = Bench::new(2, peers(&offsets, 0), |_, _| (20, 2.0));

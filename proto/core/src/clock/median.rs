@@ -25,12 +25,20 @@ pub const PEERS_MAX: usize = 64;
 pub const JOIN_WAIT_MAX: Span = Span::from_secs(2);
 
 /// The median of this node's clock and those of all connected peers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct MedianClock {
     peers: BTreeMap<PeerId, PeerConnection>,
     echoes: PendingEchoes,
     output: Output,
     now: LocalTime,
+}
+
+impl Default for MedianClock {
+    /// A clock without peers. A local clock may show times before zero.
+    fn default() -> Self {
+        let (peers, echoes, output) = (BTreeMap::new(), PendingEchoes::default(), Output::default());
+        Self { peers, echoes, output, now: LocalTime::MIN }
+    }
 }
 
 #[derive(Clone, Debug)]

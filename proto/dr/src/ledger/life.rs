@@ -187,6 +187,9 @@ impl ErrorLedger {
         let track = self.tracks.get_mut(life).expect("looked up above");
         (track.threshold, track.expires) = (threshold, threshold.expires(&frame.vector));
         track.triggers += 1;
+        // What was exported in between is not known, not even where nothing has settled yet.
+        self.estimated += 1;
+        let track = self.tracks.get_mut(life).expect("looked up above");
         track.history.restart(frame.seq, frame.vector)
     }
 

@@ -106,6 +106,8 @@ pub(crate) struct Link {
     pub(super) sent: u64,
     /// Reports that could not be true: they claim an arrival before the send or in the future, or lack the right nonce.
     pub(super) clamped: u64,
+    /// Reports whose arrival was moved to the nearest time that can be true, however little.
+    pub(super) moved: u64,
     /// The share of recent reports that could be true.
     truth: f64,
     answers: AnswerRate,
@@ -124,6 +126,7 @@ impl Link {
             settled: 0.0,
             sent: 0,
             clamped: 0,
+            moved: 0,
             truth: 1.0,
             answers: AnswerRate::NONE,
             doubted: SessionTime::MIN,
@@ -164,6 +167,7 @@ impl Link {
         let mut arrived = at.min(now - least).max(self.known_until);
         arrived = sent.map_or(arrived, |sent| arrived.max(sent.min(now)));
         let is_true = (arrived - at).abs() <= tolerance;
+        self.moved += u64::from(arrived != at);
         if sent.is_some() || !is_true {
             self.hear(is_true, now);
         }

@@ -324,6 +324,13 @@ impl ErrorLedger {
         self.links.get(receiver).map_or(0, |link| link.clamped + link.evidence.clamped)
     }
 
+    /// Reports of a receiver whose arrivals were moved to the nearest time that can be true, however little. Without any, its
+    /// settled error is exact.
+    #[must_use]
+    pub fn moved(&self, receiver: PeerId) -> u64 {
+        self.links.get(receiver).map_or(0, |link| link.moved)
+    }
+
     /// The delay of a receiver: what a policy compensates, and what the receiver's reports claim on average. `None` before the
     /// first report.
     #[must_use]

@@ -1,0 +1,77 @@
+//! Games that have broken an invariant once, and what a campaign makes of games.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use evenkeel_campaign::run::{Campaign, Progress, play_one, run};
+use evenkeel_campaign::{Fault, Faults, Game, Machine};
+
+#[track_caller]
+fn holds(game: Game) {
+    if let Some(failure) = play_one(&game) {
+        panic!("{}\n{}", failure.what, failure.test);
+    }
+}
+
+fn campaign(games: u64, jobs: usize, machine: Option<Machine>) -> Campaign {
+    Campaign { games, seed: 3, machine, jobs, failures_max: 20 }
+}
+
+fn play(campaign: &Campaign) -> Progress {
+    let progress = Progress::new(campaign);
+    run(campaign, progress, None, &AtomicBool::new(false), |_| ()).expect("nothing is written")
+}
+
+/// An action behind a head that comes later waited for the head's sake, for longer than the cap.
+#[test]
+fn no_action_waits_longer_than_the_cap() {
+    let played = play(&campaign(150, 2, Some(Machine::SyncMs)));
+    assert_eq!((played.games, played.failures.as_slice()), (150, &[][..]));
+}
+
+/// The median clock stood still while a local clock showed a time before zero.
+#[test]
+fn peers_whose_clocks_differ_find_a_session_time() {
+    for seed in 0..20 {
+        let faults = Faults::of(&[Fault::Clocks]);
+        holds(Game { machine: Machine::DrDirect, seed, players: 3, entities: 1, ticks: 10, faults });
+    }
+}
+
+#[test]
+fn a_game_is_a_function_of_its_values() {
+    for machine in [Machine::DrDirect, Machine::DrRelay, Machine::SyncMs] {
+        let game = Game::of_seed(11, Some(machine));
+        let [one, other] = [game.play(), game.play()].map(|played| played.map(|played| played.calls));
+        assert_eq!(one, other, "{game}");
+    }
+}
+
+#[test]
+fn a_campaign_that_is_taken_up_again_ends_like_one_in_one_go() {
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("campaign.json");
+    let _ = std::fs::remove_file(&file);
+    let at_once = play(&campaign(200, 2, None));
+    let is_stopped = AtomicBool::new(false);
+    let first = campaign(70, 1, None);
+    let fresh = Progress::read(&first, &file).expect("a fresh one");
+    let half = run(&first, fresh, Some(&file), &is_stopped, |_| ()).expect("it is written");
+    assert_eq!(half.games, 70);
+    let rest = campaign(200, 2, None);
+    let read = Progress::read(&rest, &file).expect("what was written");
+    let taken_up = run(&rest, read, Some(&file), &is_stopped, |_| ()).expect("it is written");
+    let games = |progress: &Progress| progress.machines.values().map(|tally| tally.games).collect::<Vec<_>>();
+    assert_eq!((taken_up.games, games(&taken_up)), (200, games(&at_once)));
+    let other = Campaign { seed: 4, ..rest };
+    let refused = Progress::read(&other, &file).expect_err("it is of another campaign");
+    assert!(refused.to_string().contains("is of another campaign (seed 3)"), "{refused}");
+}
+
+#[test]
+fn a_game_prints_as_a_test() {
+    let faults = Faults::of(&[Fault::Loss, Fault::Pauses]);
+    let game = Game { machine: Machine::DrRelay, seed: 7, players: 3, entities: 1, ticks: 12, faults };
+    let test = game.to_string();
+    assert!(test.starts_with("#[test]\nfn dr_relay_7() {\n    holds(Game {"), "{test}");
+    assert!(test.contains("faults: Faults::of(&[Fault::Loss, Fault::Pauses]),"), "{test}");
+}
