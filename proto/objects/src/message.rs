@@ -1,6 +1,6 @@
 //! Every byte of the protocol. [`docs/WIRE.md`](https://github.com/evenkeel/evenkeel/blob/main/docs/WIRE.md) has the table.
 //!
-//! On the reliable channel a message is one [`Frame`]. In a datagram it is a [`Packet`]: numbers and acknowledgments, then calls,
+//! On the reliable channel a message is one `Frame`. In a datagram it is a `Packet`: numbers and acknowledgments, then calls,
 //! then the changed fields of objects.
 
 use evenkeel_core::{Malformed, PeerId, Reader, Varint, Wire};
