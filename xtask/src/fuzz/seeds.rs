@@ -114,11 +114,12 @@ fn settings(document: &str) -> Vec<Vec<u8>> {
     seeds
 }
 
-/// The bytes of every message of the file, valid or not.
+/// The bytes of the file's messages, valid or not. A fuzzer never runs those above its limit.
 fn messages(vectors: &str) -> Result<Vec<Vec<u8>>> {
     let document: Value = serde_json::from_str(vectors).context("the vectors are not JSON")?;
     let lists = ["messages", "refused"].into_iter().filter_map(|key| document[key].as_array());
     let texts = lists.flatten().filter_map(|message| message["hex"].as_str());
+    let texts = texts.filter(|hex| hex.len() <= 2 * super::LEN_MAX);
     texts.map(|hex| unhex(hex).with_context(|| format!("the vectors hold `{hex}`"))).collect()
 }
 
@@ -139,14 +140,11 @@ mod tests {
     }
 
     #[test]
-    fn the_messages_of_every_protocol_are_short_enough_for_a_seed() {
+    fn every_protocol_has_messages_short_enough_for_a_seed() {
         for file in ["vectors/wire.json", "vectors/sync-ms.json"] {
             let text = fs::read_to_string(crate::workspace_root().join(file)).expect("the file exists");
             let seeds = messages(&text).expect("the file is valid");
-            assert!(
-                seeds.len() > 10 && seeds.iter().all(|seed| seed.len() <= crate::fuzz::LEN_MAX),
-                "{file}"
-            );
+            assert!(seeds.len() > 10, "{file} has {} seeds", seeds.len());
         }
     }
 
