@@ -212,6 +212,9 @@ fn many_games(count: u64) {
         sum.changes += report.changes;
         sum.cheaters += report.cheaters;
         sum.caught += report.caught;
+        if report.caught < report.cheaters {
+            println!("game {seed}: the cheater was not evicted");
+        }
         sum.partitions += report.partitions;
         sum.crashes += report.crashes;
         sum.clock_steps += report.clock_steps;

@@ -99,7 +99,9 @@ pub(crate) fn play_and_show(seed: u64, show: impl FnOnce(&Table)) -> GameReport 
     let cheats: Vec<Cheat> = (0..plan.peers)
         .map(|i| {
             let others = (0..plan.peers).filter(|other| *other != i && other % 2 == 0);
-            let fooled: Vec<PeerId> = others.map(|other| PeerId(other as u32)).collect();
+            let mut fooled: Vec<PeerId> = others.map(|other| PeerId(other as u32)).collect();
+            // Told to all, the other story would be the only one.
+            fooled.truncate(plan.peers - 2);
             if plan.cheater == Some(i) { Cheat::Inconsistency(fooled) } else { Cheat::None }
         })
         .collect();
