@@ -203,6 +203,7 @@ fn relay_config(port: u16, choice: PolicyChoice, key: &IssuerKey) -> RelayConfig
     let mut config = RelayConfig {
         listen: loopback(port),
         issuer: Some(key.id().to_string()),
+        threads: 1,
         rooms_max: 1,
         open: false,
         ..RelayConfig::default()

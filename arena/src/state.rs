@@ -115,7 +115,8 @@ impl HostState {
         read: impl FnOnce(&mut RoomMachine, LocalTime) -> T + Send + 'static,
     ) -> Option<T> {
         let server = self.server()?;
-        server.crank().with(server.node(&room_name())?, read).await.ok()
+        let room = server.node(&room_name())?;
+        server.crank(room).with(room, read).await.ok()
     }
 
     /// The emulated delay of a player.
@@ -132,7 +133,7 @@ impl HostState {
             None => self.server().is_some_and(|server| {
                 let room = server.node(&room_name());
                 room.is_some_and(|room| {
-                    server.crank().emulate(room, PeerId(number), faults(), faults()).is_ok()
+                    server.crank(room).emulate(room, PeerId(number), faults(), faults()).is_ok()
                 })
             }),
         }

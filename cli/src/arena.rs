@@ -99,7 +99,7 @@ pub(crate) fn run(args: ArenaArgs) -> Result<(), Failure> {
         }
         network::until_stopped().await;
         eprintln!("stopping: telling the players");
-        let recorded = arena.server().crank().recording();
+        let recorded = arena.server().recording();
         arena.stop().await;
         match recorded.and_then(|recording| recording.error()) {
             Some(error) => Err(Failure::failed(error)),

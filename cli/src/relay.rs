@@ -63,7 +63,7 @@ pub(crate) fn run(args: RelayServerArgs) -> Result<(), Failure> {
         if let Some(announcer) = announcer {
             announcer.stop().await;
         }
-        let recorded = server.crank().recording();
+        let recorded = server.recording();
         server.stop().await;
         match recorded.and_then(|recording| recording.error()) {
             Some(error) => Err(Failure::failed(error)),

@@ -60,12 +60,16 @@ impl<R: ServedRoom> RelayState<R> {
     /// Adds the machine of a new room and removes that of a room closed for it. Returns false if the crank refuses.
     fn prepare(&self, reservation: &Reservation) -> bool {
         if let Some(closed) = reservation.closed {
-            let crank = self.crank.clone();
+            let crank = self.cranks.of(closed).clone();
             tokio::spawn(async move { crank.remove(closed, CloseCode::RoomClosed).await });
         }
         let machine = || (self.make_room)(&reservation.config, room_seed(self.game_seed, reservation.node.0));
         !reservation.is_new
-            || self.crank.add_configured(reservation.node, machine(), &reservation.config).is_ok()
+            || self
+                .cranks
+                .of(reservation.node)
+                .add_configured(reservation.node, machine(), &reservation.config)
+                .is_ok()
     }
 
     /// Tells a room's machine the player's name and attaches its connection.
@@ -75,9 +79,9 @@ impl<R: ServedRoom> RelayState<R> {
         let (node, peer) = (reservation.node, reservation.peer);
         // The rooms stay locked, so that players join them in the order in which the crank attaches them and leave only
         // after they joined.
-        let mut rooms = self.rooms();
-        let named = R::named(peer, name.as_str()).map_or(Ok(()), |named| self.crank.command(node, named));
-        match named.and_then(|()| self.crank.attach(node, peer, attachment)) {
+        let (mut rooms, crank) = (self.rooms(), self.cranks.of(node));
+        let named = R::named(peer, name.as_str()).map_or(Ok(()), |named| crank.command(node, named));
+        match named.and_then(|()| crank.attach(node, peer, attachment)) {
             Ok(counters) => rooms.confirm(reservation, counters),
             Err(_) => {
                 rooms.cancel(reservation);

@@ -21,6 +21,9 @@ use evenkeel_net::token::{IssuerId, Name};
 /// The port that a relay listens on by default.
 pub const PORT: u16 = 7878;
 
+/// The most threads that drive rooms.
+const THREADS_MAX: usize = 64;
+
 /// What is wrong with a configuration.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -99,6 +102,8 @@ pub struct RelayConfig {
     pub pages: Option<PagesConfig>,
     /// Where players find the relay, if anywhere.
     pub directory: Option<AnnounceConfig>,
+    /// Threads that drive rooms; each room stays on one. By default one per core. A recorded relay has one.
+    pub threads: usize,
     /// The most rooms at a time.
     pub rooms_max: usize,
     /// The most connections at a time.
@@ -128,6 +133,7 @@ impl Default for RelayConfig {
             keep_certificate: None,
             pages: None,
             directory: None,
+            threads: std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX),
             rooms_max: 64,
             connections_max: 4096,
             open: true,
@@ -225,6 +231,7 @@ impl RelayConfig {
             let message = || format!("{value} is not between {low} and {high}");
             if fits { Ok(()) } else { Err(wrong(key.to_owned(), message())) }
         };
+        range("threads", self.threads, 1, THREADS_MAX)?;
         range("rooms_max", self.rooms_max, 1, 100_000)?;
         if self.rooms.len() > self.rooms_max {
             let message =
@@ -332,6 +339,7 @@ mod tests {
             assert!(error.contains(message), "{error}");
         };
         refused("connections_max = 0", "my.toml: connections_max: 0 is not between 1 and");
+        refused("threads = 0", "threads: 0 is not between 1 and 64");
         refused("rooms_max = 1\n[rooms.a]\n[rooms.b]", "rooms_max: 1 is less than the 2 rooms in this file");
         refused("issuer = \"me\"\ntoken_key = \"k\"", "token_key: there is an `issuer` already");
         refused("[room]\nbudget = 0", "a budget of 0 would send nothing");

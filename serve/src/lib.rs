@@ -17,6 +17,8 @@ pub mod client;
 mod config;
 #[cfg(feature = "relay")]
 mod connections;
+#[cfg(feature = "relay")]
+mod cranks;
 #[cfg(feature = "client")]
 pub mod dial;
 #[cfg(feature = "relay")]

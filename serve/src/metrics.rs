@@ -34,12 +34,12 @@ async fn reports<R: ServedRoom>(relay: &RelayState<R>) -> Vec<(Name, RoomReport)
 }
 
 fn crank<R: ServedRoom>(relay: &RelayState<R>, text: &mut MetricsText) {
-    let counts = relay.crank.counts();
+    let counts = relay.cranks.counts();
     let admitted = relay.admitted.load(Ordering::Relaxed);
     let refused = relay.refused.load(Ordering::Relaxed);
     text.one("players_admitted_total", "counter", "Players admitted.", admitted);
     text.one("players_refused_total", "counter", "Players refused.", refused);
-    text.crank(&counts, &relay.crank.lateness());
+    text.crank(&counts, &relay.cranks.lateness());
     text.one("room_panics_total", "counter", "Rooms closed after a failure.", counts.panics);
 }
 

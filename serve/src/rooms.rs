@@ -11,6 +11,7 @@ use evenkeel_game::GameConfig;
 
 use crate::budget_watch::BudgetWatch;
 use crate::config::RelayConfig;
+use crate::cranks::thread_of;
 use crate::report::PlayerReport;
 use evenkeel_net::crank::{NodeId, PeerCounters};
 use evenkeel_net::token::Name;
@@ -125,8 +126,8 @@ pub(crate) struct Rooms {
     config: RelayConfig,
     seed: Seed,
     rooms: BTreeMap<Name, Room>,
-    /// Rooms created so far; numbers their nodes.
-    created: u32,
+    /// Rooms created so far on each thread; numbers their nodes.
+    created: Vec<u32>,
     /// The latest sequence number of a change.
     sequence: u64,
 }
@@ -144,8 +145,29 @@ pub(crate) struct Reservation {
 }
 
 impl Rooms {
-    pub(crate) fn new(config: RelayConfig, seed: Seed) -> Self {
-        Self { config, seed, rooms: BTreeMap::new(), created: 0, sequence: 0 }
+    /// No rooms yet; future ones are spread over so many threads.
+    pub(crate) fn new(config: RelayConfig, seed: Seed, threads: usize) -> Self {
+        Self { config, seed, rooms: BTreeMap::new(), created: vec![0; threads], sequence: 0 }
+    }
+
+    /// Returns the thread with the fewest players; among several, the one with the fewest rooms.
+    fn idlest_thread(&self) -> usize {
+        let threads = self.created.len();
+        let mut loads = vec![(0, 0); threads];
+        for room in self.rooms.values() {
+            let (players, rooms) = &mut loads[thread_of(room.node, threads)];
+            *players += room.slots.values().filter(|slot| slot.is_taken()).count();
+            *rooms += 1;
+        }
+        (0..threads).min_by_key(|thread| loads[*thread]).unwrap_or(0)
+    }
+
+    /// Numbers a new room's node, and thereby chooses its thread.
+    fn next_node(&mut self) -> NodeId {
+        let (thread, threads) = (self.idlest_thread(), self.created.len());
+        let created = &mut self.created[thread];
+        *created += 1;
+        NodeId((*created - 1) * threads as u32 + thread as u32)
     }
 
     fn next_sequence(&mut self) -> u64 {
@@ -158,8 +180,7 @@ impl Rooms {
         let settings = self.config.room(room).ok_or_else(|| {
             CloseReason::new(CloseCode::NotFound, format!("there is no room {room} on this relay"))
         })?;
-        let (players_max, node) = (settings.players_max, NodeId(self.created));
-        let config = settings.machines(self.seed.child(u64::from(node.0)));
+        let settings = settings.clone();
         let mut closed = None;
         if self.rooms.len() >= self.config.rooms_max {
             let empty = self.rooms.iter().filter(|(_, room)| room.is_empty());
@@ -169,7 +190,9 @@ impl Rooms {
             })?;
             closed = self.rooms.remove(&oldest).map(|room| room.node);
         }
-        self.created += 1;
+        let node = self.next_node();
+        let config = settings.machines(self.seed.child(u64::from(node.0)));
+        let players_max = settings.players_max;
         let changed_at = self.next_sequence();
         let (slots, watch) = (BTreeMap::new(), BudgetWatch::default());
         self.rooms.insert(room.clone(), Room { node, config, slots, players_max, watch, changed_at });

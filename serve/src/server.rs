@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 
 use crate::budget_watch::watch_budgets;
 use crate::config::{ConfigError, RelayConfig};
+use crate::cranks::Cranks;
 use crate::game::{Game, ServedRoom};
 use crate::http::{self, HttpError};
 use crate::pages;
@@ -27,8 +28,9 @@ use crate::rooms::Rooms;
 use crate::served_certificate::{ServedCertificate, renew_certificates};
 use crate::state::RelayState;
 use evenkeel_net::certificate::{CertificateError, CertificateHash};
+use evenkeel_net::clock::LocalClock;
 use evenkeel_net::crank::{Crank, CrankHandle, NodeId};
-use evenkeel_net::record::{Recording, RecordingError};
+use evenkeel_net::record::{Recording, RecordingError, RecordingStatus};
 use evenkeel_net::token::{IssuerId, IssuerKey, KeyFileError, Name};
 use evenkeel_net::transport::{BindError, CloseCode, Closed, Limits, Listener};
 
@@ -109,9 +111,11 @@ impl<R: ServedRoom> RelayServer<R> {
         };
         let (http, https) = (local_addresses(&sockets), local_addresses(&page_sockets));
         let seed = Seed::new(evenkeel_net::random());
-        let rooms = Arc::new(Mutex::new(Rooms::new(config.clone(), seed)));
         let record = record.map(|writer| Recording::start(writer, recording_name, game_seed)).transpose()?;
-        let (crank, stalled) = start_crank(rooms.clone(), record)?;
+        // A recording is one sequence of calls.
+        let threads = if record.is_some() { 1 } else { config.threads };
+        let rooms = Arc::new(Mutex::new(Rooms::new(config.clone(), seed, threads)));
+        let (cranks, stalled) = start_cranks(&rooms, threads, record)?;
         let files = config.pages.as_ref().map(|pages| pages::router(&pages.folder));
         let pages = match &files {
             Some(files) => Some(pages.0.unwrap_or_default().merge(files.clone())),
@@ -120,7 +124,7 @@ impl<R: ServedRoom> RelayServer<R> {
         let pages_certificate = certificate.pages();
         let state = Arc::new(RelayState {
             config,
-            crank,
+            cranks,
             rooms,
             make_room,
             game_seed,
@@ -195,10 +199,16 @@ impl<R: ServedRoom> RelayServer<R> {
         self.state.config.open
     }
 
-    /// Returns the crank that drives the rooms.
+    /// Returns the crank that drives a room's machine.
     #[must_use]
-    pub fn crank(&self) -> &CrankHandle<R> {
-        &self.state.crank
+    pub fn crank(&self, room: NodeId) -> &CrankHandle<R> {
+        self.state.cranks.of(room)
+    }
+
+    /// Returns the state of the recording, if there is one.
+    #[must_use]
+    pub fn recording(&self) -> Option<RecordingStatus> {
+        self.state.cranks.recording()
     }
 
     /// Returns the node of a room's machine; `None` if there is no such room.
@@ -227,7 +237,7 @@ impl<R: ServedRoom> RelayServer<R> {
     /// recording.
     pub async fn stop(&self) {
         self.state.listener.stop_accepting();
-        let _ = self.state.crank.stop(DRAIN_MAX).await;
+        self.state.cranks.stop(DRAIN_MAX).await;
         let _ = tokio::time::timeout(DRAIN_MAX, self.state.listener.wait_idle()).await;
         self.state.listener.close();
         self.tasks.iter().for_each(JoinHandle::abort);
@@ -247,13 +257,26 @@ fn local_addresses(sockets: &[TcpListener]) -> Vec<SocketAddr> {
 /// A peer whose reliable queue in the machine is full.
 type StalledPeer = (NodeId, PeerId);
 
-fn start_crank<R: ServedRoom>(
-    rooms: Arc<Mutex<Rooms>>,
-    record: Option<Recording>,
-) -> Result<(CrankHandle<R>, mpsc::UnboundedReceiver<StalledPeer>), StartError> {
+fn start_cranks<R: ServedRoom>(
+    rooms: &Arc<Mutex<Rooms>>,
+    threads: usize,
+    mut record: Option<Recording>,
+) -> Result<(Cranks<R>, mpsc::UnboundedReceiver<StalledPeer>), StartError> {
     // Unbounded, but a peer stalls at most once per attachment.
     let (sender, stalled) = mpsc::unbounded_channel();
-    let mut crank = Crank::new()
+    let clock = LocalClock::start();
+    let cranks = (0..threads).map(|_| {
+        let mut crank = crank(rooms.clone(), sender.clone()).with_clock(clock);
+        if let Some(recording) = record.take() {
+            crank = crank.record(recording);
+        }
+        crank.start().map_err(StartError::Thread)
+    });
+    Ok((Cranks::new(cranks.collect::<Result<_, _>>()?), stalled))
+}
+
+fn crank<R: ServedRoom>(rooms: Arc<Mutex<Rooms>>, sender: mpsc::UnboundedSender<StalledPeer>) -> Crank<R> {
+    Crank::new()
         .on_event(move |node, _, event| {
             if let Some(peer) = R::stalled(&event) {
                 let _ = sender.send((node, peer));
@@ -270,11 +293,7 @@ fn start_crank<R: ServedRoom>(
                 }
                 _ => rooms.leave(node, peer, counters),
             }
-        });
-    if let Some(recording) = record {
-        crank = crank.record(recording);
-    }
-    Ok((crank.start().map_err(StartError::Thread)?, stalled))
+        })
 }
 
 async fn detach_stalled<R: ServedRoom>(
@@ -282,7 +301,7 @@ async fn detach_stalled<R: ServedRoom>(
     mut stalled: mpsc::UnboundedReceiver<StalledPeer>,
 ) {
     while let Some((node, peer)) = stalled.recv().await {
-        let _ = state.crank.detach(node, peer, CloseCode::TooSlow);
+        let _ = state.cranks.of(node).detach(node, peer, CloseCode::TooSlow);
     }
 }
 

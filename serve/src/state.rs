@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use evenkeel_dr::{Budget, EntityId, PairWeight, PolicyKind, RelayCommand};
 use evenkeel_net::certificate::CertificateHash;
-use evenkeel_net::crank::{CrankError, CrankHandle};
+use evenkeel_net::crank::CrankError;
 use evenkeel_net::token::{IssuerId, Name};
 use evenkeel_net::transport::ListenerHandle;
 use evenkeel_sync_ms::{Order, SmsCommand};
 
 use crate::config::RelayConfig;
+use crate::cranks::Cranks;
 use crate::game::{MakeRoom, ServedRoom};
 use crate::report::RoomReport;
 use crate::rooms::Rooms;
@@ -19,7 +20,7 @@ use crate::served_certificate::ServedCertificate;
 /// The state that a relay's tasks share.
 pub(crate) struct RelayState<R: ServedRoom> {
     pub(crate) config: RelayConfig,
-    pub(crate) crank: CrankHandle<R>,
+    pub(crate) cranks: Cranks<R>,
     pub(crate) rooms: Arc<Mutex<Rooms>>,
     pub(crate) make_room: MakeRoom<R>,
     /// The seed that the rooms' game seeds derive from.
@@ -55,14 +56,14 @@ impl<R: ServedRoom> RelayState<R> {
             (room.node, room.config.dr, room.watch.verdict, room.player_reports())
         };
         let report = move |machine: &mut R, now| RoomReport::of(machine, now, &config, verdict, players);
-        self.crank.with(node, report).await.ok()
+        self.cranks.of(node).with(node, report).await.ok()
     }
 
     /// Switches a room's policy. Returns false if there is no such room.
     pub(crate) fn switch(&self, name: &Name, policy: PolicyKind, budget: Budget) -> Result<bool, CrankError> {
         let mut rooms = self.rooms();
         let Some(node) = rooms.get(name).map(|room| room.node) else { return Ok(false) };
-        self.crank.command(node, RelayCommand::Switch { policy, budget }.into())?;
+        self.cranks.of(node).command(node, RelayCommand::Switch { policy, budget }.into())?;
         rooms.set_policy(name, policy, budget);
         Ok(true)
     }
@@ -72,7 +73,7 @@ impl<R: ServedRoom> RelayState<R> {
         let rooms = self.rooms();
         let Some(node) = rooms.get(name).map(|room| room.node) else { return Ok(false) };
         let Some(command) = R::sync_command(SmsCommand::Switch { order, sync_out }) else { return Ok(false) };
-        self.crank.command(node, command).map(|()| true)
+        self.cranks.of(node).command(node, command).map(|()| true)
     }
 
     /// Sets the weight of an entity's error at a player. Returns false if there is no such player, `None` if there is no
@@ -88,6 +89,6 @@ impl<R: ServedRoom> RelayState<R> {
         let room = rooms.get(name)?;
         let Some(receiver) = room.find_player(player) else { return Some(Ok(false)) };
         let command = RelayCommand::Weigh { entity, receiver, weight };
-        Some(self.crank.command(room.node, command.into()).map(|()| true))
+        Some(self.cranks.of(room.node).command(room.node, command.into()).map(|()| true))
     }
 }

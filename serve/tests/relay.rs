@@ -431,11 +431,40 @@ fn a_room_whose_machine_failed_while_empty_is_created_again() {
     until("ada is present", || relay.names("arena").expect("the room exists") == ["ada"]);
     drop(ada);
     until("ada is gone", || relay.names("arena").expect("the room exists").is_empty());
-    let failed = relay.server().crank().with(NodeId(0), |_, _| panic!("as if by a bug"));
+    let failed = relay.server().crank(NodeId(0)).with(NodeId(0), |_, _| panic!("as if by a bug"));
     assert!(relay.runtime.block_on(failed).is_err());
     assert_eq!(relay.report("arena"), None);
     let _bob = relay.player("arena", "bob");
     until("bob is in a new room", || relay.names("arena").is_some_and(|names| names == ["bob"]));
+}
+
+#[test]
+fn a_busy_room_does_not_hold_up_a_room_on_another_thread() {
+    let relay = Relay::start(|config| config.threads = 2, None);
+    let (ada, bob) = (relay.player("first", "ada"), relay.player("second", "bob"));
+    let node = |room| relay.server().node(&name(room)).expect("the room exists");
+    let (first, second) = (node("first"), node("second"));
+    let (begin, has_begun) = std::sync::mpsc::channel();
+    let (release, until_released) = std::sync::mpsc::channel::<()>();
+    let crank = relay.server().crank(first).clone();
+    let busy = relay.runtime.spawn(async move {
+        let work = move |_: &mut DrRelay<ServerClock>, _| {
+            begin.send(()).expect("the test waits");
+            until_released.recv().expect("the test ends it");
+        };
+        crank.with(first, work).await
+    });
+    has_begun.recv().expect("the room is busy");
+    let timeouts = relay.server().crank(second).counts().timeouts;
+    until("bob plays", || {
+        bob.observe(&[(0, at(1.0))]).expect("valid");
+        relay.report("second").is_some_and(|room| room.players.len() == 1)
+            && relay.server().crank(second).counts().timeouts > timeouts
+    });
+    release.send(()).expect("the room waits");
+    relay.runtime.block_on(busy).expect("no panic").expect("the room exists");
+    until("ada is still there", || relay.names("first").is_some_and(|names| names == ["ada"]));
+    drop((ada, bob));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::*;
 
 fn rooms() -> Rooms {
-    Rooms::new(RelayConfig::default(), Seed::new(1))
+    Rooms::new(RelayConfig::default(), Seed::new(1), 1)
 }
 
 fn reserve(rooms: &mut Rooms) -> Reservation {
@@ -28,6 +28,19 @@ fn leave(rooms: &mut Rooms, Open(node, peer, counters): Open) {
 fn state(rooms: &Rooms) -> (usize, bool) {
     let (_, room) = rooms.iter().next().expect("there is a room");
     (room.players().count(), room.is_empty())
+}
+
+#[test]
+fn new_rooms_go_to_the_thread_with_the_fewest_players() {
+    let config = RelayConfig { rooms_max: 8, ..RelayConfig::default() };
+    let mut rooms = Rooms::new(config, Seed::new(1), 2);
+    let mut enter = |room: &str, player: &str| {
+        let name = |text| Name::new(text).expect("a name");
+        rooms.reserve(&name(room), &name(player)).expect("there is space").node
+    };
+    let nodes =
+        [enter("a", "ada"), enter("b", "bob"), enter("a", "cyd"), enter("c", "dan"), enter("d", "eve")];
+    assert_eq!(nodes, [0, 1, 0, 3, 2].map(NodeId), "d goes where two play in one room, not in two");
 }
 
 #[test]

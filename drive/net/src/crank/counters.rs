@@ -22,6 +22,17 @@ macro_rules! counters {
             pub rejected: [u64; REJECTED_KINDS.len()],
         }
 
+        impl std::ops::Add for $counts {
+            type Output = Self;
+
+            fn add(self, other: Self) -> Self {
+                Self {
+                    $($field: self.$field + other.$field,)*
+                    rejected: std::array::from_fn(|kind| self.rejected[kind] + other.rejected[kind]),
+                }
+            }
+        }
+
         impl $live {
             /// Returns the current counts.
             #[must_use]
@@ -147,6 +158,14 @@ impl LatenessHistogram {
     }
 }
 
+impl std::ops::Add for LatenessCounts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(std::array::from_fn(|bucket| self.0[bucket] + other.0[bucket]))
+    }
+}
+
 impl LatenessCounts {
     /// Returns the share of timeouts handled within this many microseconds, at the resolution of the buckets.
     #[must_use]
@@ -177,6 +196,7 @@ mod tests {
         assert_eq!(counts.0[1], 1);
         assert_eq!(counts.0[11], 1);
         assert!((counts.share_within(1_000) - 0.8).abs() < 1e-9);
+        assert_eq!((counts + counts).0[0], 4);
     }
 
     #[test]
