@@ -119,10 +119,12 @@ impl ObjectRoom {
         let now = self.now;
         for (peer, slot) in entry.watchers {
             if let Some(link) = self.players.get_mut(peer).and_then(|player| player.link.as_mut()) {
-                link.send(&Frame::Owned { slot, owner: to }, now);
+                let told = link.send(&Frame::Owned { slot, owner: to }, now);
                 link.replicas.set_fields(slot, all);
                 if entry.owner == Owner::Player(peer) {
-                    // What it changed last may not have been heard.
+                    // What it changed last may not have been heard. Until it knows that the object is not its own, it
+                    // takes nobody else's values.
+                    link.replicas.hold(slot, told);
                     link.replicas.change(slot, theirs, now);
                 }
             }

@@ -246,17 +246,30 @@ impl Net {
         self.seats[seat].events.iter().filter_map(number).collect()
     }
 
-    /// Asserts that every player has exactly what it has in scope, as the server has it, and the owner, too.
+    /// The objects that the server shows to a player.
+    fn in_scope(&self, seat: usize) -> Vec<ObjectId> {
+        let objects = self.room.objects().map(|view| view.object);
+        objects.filter(|object| self.room.watchers(*object).any(|watcher| watcher == peer(seat))).collect()
+    }
+
+    fn known(&self, seat: usize) -> Vec<ObjectId> {
+        self.seats[seat].machine.objects().map(|(id, ..)| id).collect()
+    }
+
+    /// Whether every player has exactly what it has in scope, as the server has it, and the owner, too.
+    pub(crate) fn is_settled(&self) -> bool {
+        let mut here = (0..self.seats.len()).filter(|seat| self.seats[*seat].is_here);
+        here.all(|seat| {
+            let seen = self.in_scope(seat);
+            self.known(seat) == seen && seen.iter().all(|id| self.copy(seat, *id) == self.original(*id))
+        })
+    }
+
+    /// Asserts that.
     pub(crate) fn assert_settled(&self) {
-        for (seat, player) in self.seats.iter().enumerate().filter(|(_, seat)| seat.is_here) {
-            let seen: Vec<ObjectId> = self
-                .room
-                .objects()
-                .map(|view| view.object)
-                .filter(|object| self.room.watchers(*object).any(|watcher| watcher == peer(seat)))
-                .collect();
-            let known: Vec<ObjectId> = player.machine.objects().map(|(id, ..)| id).collect();
-            assert_eq!(known, seen, "what player {seat} has in scope");
+        for seat in (0..self.seats.len()).filter(|seat| self.seats[*seat].is_here) {
+            let seen = self.in_scope(seat);
+            assert_eq!(self.known(seat), seen, "what player {seat} has in scope");
             for object in seen {
                 assert_eq!(self.copy(seat, object), self.original(object), "{object} at player {seat}");
             }
