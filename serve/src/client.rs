@@ -33,7 +33,7 @@ use std::time::Duration;
 use evenkeel_core::{LocalTime, PeerId, SessionClock, Span, Vec3};
 use evenkeel_dr::relay::OWNER_ENTITIES_MAX;
 use evenkeel_dr::relay::limits::LOCAL_MAX;
-use evenkeel_dr::{DrCommand, EntityId, MotionState};
+use evenkeel_dr::{DrCommand, DrVector, EntityId, MotionState};
 use evenkeel_game::{GameConfig, PlayerCommand, PlayerEvent};
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::watch;
@@ -222,24 +222,23 @@ impl Client {
         Ok(())
     }
 
-    /// Returns everybody else's entities, each where it is now.
+    /// Returns everybody else's entities, each where it is now; none before there is a session time. Never waits for the
+    /// network's thread.
     #[must_use]
     pub fn others(&self) -> Vec<RemoteEntity> {
-        let seen = |machine: &mut PlayerMachine, now| {
-            let peer = machine.dr();
-            let Some(at) = peer.clock().session(now) else { return Vec::new() };
-            let other = |(_, entity, vector): (PeerId, EntityId, &evenkeel_dr::DrVector)| RemoteEntity {
-                player: entity.player(),
-                entity,
-                position: vector.project(at),
-                velocity: vector.velocity(at),
-            };
-            peer.placed_vectors().map(other).collect()
+        let world = self.world.read();
+        let Some(at) = world.session(self.clock.now()) else { return Vec::new() };
+        let other = |(entity, vector): (EntityId, &DrVector)| RemoteEntity {
+            player: entity.player(),
+            entity,
+            position: vector.project(at),
+            velocity: vector.velocity(at),
         };
-        self.crank.with_blocking(NODE, seen).unwrap_or_default()
+        world.placed().map(other).collect()
     }
 
-    /// Returns a bound on the session clock's error; `None` while there is no session time.
+    /// Returns a bound on the session clock's error; `None` while there is no session time. Waits for the network's thread,
+    /// usually for some microseconds.
     #[must_use]
     pub fn clock_error_max(&self) -> Option<Span> {
         let error = |machine: &mut PlayerMachine, now| machine.dr().clock().error_max(now);
