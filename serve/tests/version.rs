@@ -46,9 +46,9 @@ fn greeting() -> Vec<u8> {
 fn a_client_gives_up_on_messages_of_another_version() {
     let runtime = Runtime::new().expect("a runtime");
     let config = strange_relay(&runtime, vec![greeting(), greeting()], |connection| {
-        connection.send_reliable(vec![200, 1, 2, 3]).expect("sent");
+        connection.send_reliable(vec![9, 1, 2, 3]).expect("sent");
     });
-    const WORDS: &str = "a message of version 200, expected";
+    const WORDS: &str = "a message of version 9, expected";
     match Client::connect(config) {
         Ok(ada) => {
             until(

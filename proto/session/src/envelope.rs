@@ -15,21 +15,20 @@ pub const CLOCK: u8 = 0x40;
 /// The first byte of a [game's message](crate::game), where messages of protocols name their format. No format has this
 /// number.
 pub const GAME: u8 = 0x47;
-/// The higher halves of first bytes: of dead reckoning, Sync-MS, games and objects. The lower half of a protocol's is its version.
-const KINDS: [u8; 4] = [0x0, 0x2, 0x4, 0x5];
 
 /// Whether a message that begins with one byte is of the same kind as those that begin with the other: of the same protocol,
-/// in whatever version, or of a game.
+/// in whatever version, or of a game. The higher half of a first byte is the protocol (0 dead reckoning, 2 Sync-MS, 4 games, 5
+/// objects), the lower half its version.
 #[must_use]
 pub const fn is_same_kind(one: u8, other: u8) -> bool {
     one >> 4 == other >> 4
 }
 
-/// Whether a message that begins with this byte is of another protocol than that of `format`, or of a game. Machines reject
+/// Whether a message that begins with this byte is of another protocol than that of `format`, known or not, or of a game. Machines reject
 /// such messages as unexpected, not as a version that they do not know.
 #[must_use]
-pub fn is_foreign(first: u8, format: u8) -> bool {
-    !is_same_kind(first, format) && KINDS.contains(&(first >> 4))
+pub const fn is_foreign(first: u8, format: u8) -> bool {
+    !is_same_kind(first, format)
 }
 
 /// Session times from outside lie within this many nanoseconds of the origin (36 years), so that arithmetic on them never
