@@ -191,7 +191,8 @@ mod tests {
     fn usage_has_one_line_per_task() {
         let usage = usage();
         for task in &TASKS {
-            let lines = usage.lines().filter(|line| line.split_whitespace().next() == Some(task.name));
+            let is_of = |line: &&str| line.trim_start().starts_with(task.name) && line.ends_with(task.about);
+            let lines = usage.lines().filter(is_of);
             assert_eq!(lines.count(), 1, "{}", task.name);
         }
     }
