@@ -170,6 +170,8 @@ impl Session {
             12 => {
                 let player = feed.below(PLAYERS);
                 let left = |peer| PeerChange::Left { peer };
+                // What was under way on the former connection is lost with it.
+                self.flight.retain(|(_, other, ..)| *other != player);
                 self.sms.handle_peer(self.now, left(peer(player)));
                 self.players[player].handle_peer(self.now, left(SERVER));
                 self.join(player, feed.pick(&[0, 60, 300, 1_200]));

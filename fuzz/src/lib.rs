@@ -10,6 +10,8 @@ pub mod feed;
 pub mod forge;
 pub mod motion;
 pub mod node;
+pub mod play;
 pub mod settings;
+pub mod ships;
 pub mod wire;
 pub mod world;

@@ -42,7 +42,11 @@ const TASKS: [Task; 11] = [
     Task { name: "doc", about: "build the documentation; warnings are errors", run: cargo::doc },
     Task { name: "layers", about: "check which crate imports which", run: layers::run },
     Task { name: "package", about: "check that every crate could be published", run: package::run },
-    Task { name: "tidy", about: "check sizes, white space, leftovers, links and type names", run: tidy::run },
+    Task {
+        name: "tidy",
+        about: "check sizes, white space, leftovers, links, type names and corpora",
+        run: tidy::run,
+    },
     Task {
         name: "instructions",
         about: "count the hot path's instructions with valgrind",
@@ -156,7 +160,11 @@ fn usage() -> String {
     for task in &TASKS {
         text.push_str(&format!("  {:<12} {}\n", task.name, task.about));
     }
-    text.push_str(&format!("  fuzz {}  run fuzz targets, for a minute each\n", fuzz::USAGE));
+    text.push_str(&format!("  fuzz {}\n", fuzz::USAGE));
+    text.push_str(
+        "               run fuzz targets, for a minute each; --minutes repeats them in turn, --record counts,\n",
+    );
+    text.push_str("               --minimize writes small corpora into the repository instead\n");
     text.push_str(
         "  campaign ... build the release and play as many games as `--games` says; `campaign --help`\n",
     );
@@ -183,7 +191,8 @@ mod tests {
     fn usage_has_one_line_per_task() {
         let usage = usage();
         for task in &TASKS {
-            let lines = usage.lines().filter(|line| line.split_whitespace().next() == Some(task.name));
+            let is_of = |line: &&str| line.trim_start().starts_with(task.name) && line.ends_with(task.about);
+            let lines = usage.lines().filter(is_of);
             assert_eq!(lines.count(), 1, "{}", task.name);
         }
     }

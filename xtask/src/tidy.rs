@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::files;
+use crate::fuzz::corpus;
 use crate::layers;
 use crate::metadata::Workspace;
 use names::TypeNames;
@@ -52,6 +53,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     let workspace = Workspace::read(root)?;
     check_clock_bans(root, &workspace, &mut findings)?;
     check_type_names(root, &workspace, &files, &mut findings)?;
+    corpus::check(root, &files, &mut findings)?;
     if findings.is_empty() {
         return Ok(());
     }

@@ -97,6 +97,14 @@ impl Directory {
         Ok(Self { state, addresses, _tasks: tasks, _announcement: announcement })
     }
 
+    /// Returns a directory's answers without its sockets, for tests. A request has its caller's address as an extension, axum's
+    /// `ConnectInfo`.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn requests(config: DirectoryConfig, key: IssuerKey) -> axum::Router {
+        api::router(&Arc::new(DirectoryState::new(config, key)))
+    }
+
     /// Returns the addresses it listens on.
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {

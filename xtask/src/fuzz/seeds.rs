@@ -58,9 +58,12 @@ const SCENARIO: &str = "topology = \"relay\"\nuplink_ms = 5\nclock = \"session\"
     steps = [{ at_s = 2, delay_ms = 20 }]\ndelay_back_ms = 4\nloss_back = 0.1\n\
     clock = { offset_ms = 5, skew_ppm = 30, steps = [{ at_s = 3, by_ms = -2 }] }\nclaims_extra_ms = 1\n";
 
-/// Adds a target's seeds to its corpus, which keeps the inputs found in earlier runs.
+/// What the names of seeds begin with.
+pub(super) const PREFIX: &str = "vector-";
+
+/// Adds a target's seeds to its working corpus, which keeps the inputs found in earlier runs.
 pub(super) fn write(root: &Path, target: &str) -> Result<()> {
-    let corpus = root.join("fuzz/corpus").join(target);
+    let corpus = super::working_corpus(root, target);
     fs::create_dir_all(&corpus).with_context(|| format!("cannot make {}", corpus.display()))?;
     let read =
         |path: &str| fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"));
@@ -78,7 +81,7 @@ pub(super) fn write(root: &Path, target: &str) -> Result<()> {
         _ => Vec::new(),
     };
     for (number, seed) in seeds.iter().enumerate() {
-        fs::write(corpus.join(format!("vector-{number:03}")), seed)?;
+        fs::write(corpus.join(format!("{PREFIX}{number:03}")), seed)?;
     }
     Ok(())
 }

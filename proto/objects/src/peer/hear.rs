@@ -24,8 +24,20 @@ impl ObjectPeer {
             self.heard = CallsIn::default();
         }
         self.push_event(ObjectEvent::Ready { player, resumed, lost });
+        self.forget_strays();
         for place in self.table.owned_by(Owner::Player(player)) {
             self.announce(place);
+        }
+    }
+
+    /// Gives up objects that were created without a connection under another player's number: the server never learns of them.
+    fn forget_strays(&mut self) {
+        let strays = self.table.iter().filter(|(_, entry)| !self.is_mine(entry));
+        let strays: Vec<(u32, ObjectId)> = strays.map(|(place, entry)| (place, entry.id)).collect();
+        for (place, object) in strays {
+            self.forget(place, None);
+            self.push_event(ObjectEvent::Gone { object, why: Gone::Destroyed });
+            self.push_event(ObjectEvent::Denied { object, why: Denied::Name });
         }
     }
 

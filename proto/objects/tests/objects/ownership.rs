@@ -107,6 +107,18 @@ fn name_that_is_taken_is_denied() {
 }
 
 #[test]
+fn another_players_name_taken_before_the_welcome_is_given_up() {
+    let mut net = Net::new(ObjectRoomConfig::default(), 2, 1);
+    let (object, values) = (id(0, 0), ship("thief").values());
+    net.command(1, ObjectCommand::Create { object, kind: Ship::KIND, values });
+    net.run(300);
+    let events = &net.seats[1].events;
+    assert!(events.contains(&ObjectEvent::Denied { object, why: Denied::Name }), "{events:?}");
+    assert!(events.contains(&ObjectEvent::Gone { object, why: Gone::Destroyed }), "{events:?}");
+    net.assert_settled();
+}
+
+#[test]
 fn another_schema_is_refused_with_words() {
     static OTHER: Schema = Schema { name: "test", objects: &[], messages: GAME_MESSAGES };
     const GAME_MESSAGES: &[evenkeel_objects::MessageKind] =
