@@ -100,7 +100,7 @@ impl Link {
             reliable_received: 0,
             ordered_marks: VecDeque::new(),
             long_marks: VecDeque::new(),
-            packets: Packets::default(),
+            packets: Packets::new(datagram_max < DATAGRAM_MIN),
             replicas: Replicas::default(),
             copies: Copies::default(),
             allowance,
@@ -169,6 +169,7 @@ impl Link {
 
     /// Moves messages that need the reliable channel to it.
     pub(crate) fn stream(&mut self, calls: &mut CallsOut, now: LocalTime) {
+        calls.is_streamed = !self.has_datagrams();
         if !self.is_greeted {
             return;
         }
@@ -193,7 +194,8 @@ impl Link {
     pub(crate) fn on_packet(&mut self, head: &PacketHead, calls: &mut CallsOut, now: LocalTime) -> bool {
         let replicas = &mut self.replicas;
         self.packets.acknowledged(head, now, |item, arrived| settle(item, arrived, replicas, calls, now));
-        if head.received >= self.reliable_sent {
+        let is_all = head.received >= self.reliable_sent;
+        if is_all && (self.has_datagrams() || !self.packets.is_waiting()) {
             self.probe_at = None;
         }
         self.replicas.created_up_to(head.received.min(self.reliable_sent));
@@ -260,6 +262,9 @@ impl Link {
         calls.fill(now, bytes, limit, &mut items);
         self.replicas.fill(now, table, bytes, limit, &mut items);
         if probes {
+            if !is_datagram {
+                self.packets.probed();
+            }
             self.probe_at = Some(now + self.packets.wait());
         }
         if items.is_empty() && !probes {
@@ -270,6 +275,10 @@ impl Link {
             bytes.extend_from_slice(&frames);
         } else {
             self.packets.sent(now, items);
+            if !is_datagram {
+                // To repeat what cannot be lost would only delay it. An answer shows what was refused.
+                self.expect_acknowledgment(now);
+            }
         }
         // What is left goes at once, if a budget does not forbid it: there is no point in waiting for the next tick.
         let is_over = !self.replicas.is_due() && calls.next_due(now, self.tick).is_none_or(|at| at > now);

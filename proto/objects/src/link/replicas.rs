@@ -106,6 +106,14 @@ impl Replicas {
         }
     }
 
+    /// Sends no field of an object before the reliable message with this number has arrived.
+    pub(crate) fn hold(&mut self, slot: u32, until: u64) {
+        if let Some(replica) = self.slots.get_mut(slot as usize).filter(|replica| replica.is_open) {
+            (replica.created, replica.is_ready) = (until, false);
+            self.unready.push_back(slot);
+        }
+    }
+
     /// Sets how much an object matters.
     pub(crate) fn weigh(&mut self, slot: u32, weight: f32) {
         if let Some(replica) = self.slots.get_mut(slot as usize) {
