@@ -20,6 +20,7 @@ mod fault;
 mod game;
 mod memory;
 mod neo;
+mod objects;
 pub mod run;
 mod shrink;
 mod stage;
