@@ -9,10 +9,6 @@ use evenkeel_core::Seed;
 use crate::fault::{Fault, Faults};
 use crate::{dr, memory, neo, objects, sync_ms};
 
-/// The most memory that a game may hold at any time, with its network: a multiple of what games hold, far less than what a
-/// queue without a limit would take.
-pub const MEMORY_MAX: i64 = 8 << 20;
-
 /// The machines of games that name none.
 const CHEAP: [Machine; 4] = [Machine::DrDirect, Machine::DrRelay, Machine::SyncMs, Machine::Objects];
 /// How many of those are of NEO, whose signatures cost as much as many other games.
@@ -36,6 +32,16 @@ pub enum Machine {
 impl Machine {
     /// All kinds.
     pub const ALL: [Self; 5] = [Self::DrDirect, Self::DrRelay, Self::SyncMs, Self::Objects, Self::Neo];
+
+    /// The most memory that a game may hold at any time, with its network: two to three times what games hold.
+    #[must_use]
+    pub const fn memory_max(self) -> i64 {
+        match self {
+            Self::SyncMs => 2 << 20,
+            Self::DrDirect | Self::DrRelay | Self::Objects => 3 << 20,
+            Self::Neo => 4 << 20,
+        }
+    }
 
     /// Its name on the command line.
     #[must_use]
@@ -169,8 +175,9 @@ impl Game {
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
             Err(Violation::new(Invariant::Panic, text.unwrap_or_default()))
         })?;
-        if memory > MEMORY_MAX {
-            let what = format!("the game held {memory} bytes, more than {MEMORY_MAX}");
+        let most = self.machine.memory_max();
+        if memory > most {
+            let what = format!("the game held {memory} bytes, more than {most}");
             return Err(Violation::new(Invariant::Memory, what));
         }
         Ok(Played { memory, ..played })

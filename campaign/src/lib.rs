@@ -27,5 +27,5 @@ mod stage;
 mod sync_ms;
 
 pub use fault::{Fault, Faults};
-pub use game::{Game, Invariant, MEMORY_MAX, Machine, Played, Violation};
+pub use game::{Game, Invariant, Machine, Played, Violation};
 pub use shrink::shrink;

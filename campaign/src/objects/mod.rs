@@ -10,7 +10,7 @@ use evenkeel_objects::{Area, ObjectPeer, ObjectPeerConfig, ObjectRoom, ObjectRoo
 use evenkeel_sim::NodeId;
 
 use crate::actor::Lie;
-use crate::fault::Fault;
+use crate::fault::{Fault, Faults};
 use crate::game::{Game, Played, Violation};
 use crate::stage::{Churn, Stage, TICK, garble, peer};
 use node::{GAME, MeteredRoom, ObjectNode, forge};
@@ -77,11 +77,11 @@ fn config(game: &Game) -> ObjectRoomConfig {
 }
 
 /// A fresh machine for a node, which nobody takes for the one before.
-fn fresh(config: &ObjectRoomConfig, tick: u64, node: NodeId) -> ObjectNode {
+fn fresh(config: &ObjectRoomConfig, faults: Faults, tick: u64, node: NodeId) -> ObjectNode {
     let seed = config.seed.child(u64::from(node.0)).child(tick);
     if node == SERVER {
-        let room = ObjectRoom::new(&ObjectRoomConfig { seed, ..*config });
-        return ObjectNode::Room(Box::new(MeteredRoom::new(room)));
+        let config = ObjectRoomConfig { seed, ..*config };
+        return ObjectNode::Room(Box::new(MeteredRoom::new(&config, faults.has(Fault::PlantedExcess))));
     }
     let config = ObjectPeerConfig { relay: peer(SERVER), schema: &GAME, tick: config.tick, seed };
     ObjectNode::Player(Box::new(ObjectPeer::new(&config)))
@@ -103,17 +103,17 @@ impl ObjectGame {
     fn new(game: &Game) -> Self {
         let config = config(game);
         let mut stage = Stage::new(game);
-        stage.add(fresh(&config, 0, SERVER), None);
+        stage.add(fresh(&config, game.faults, 0, SERVER), None);
         let players: Vec<NodeId> = (1..=game.players)
             .map(|node| {
                 let lie = lie(game).filter(|_| node == game.players);
-                stage.add(fresh(&config, 0, NodeId(node)), lie)
+                stage.add(fresh(&config, game.faults, 0, NodeId(node)), lie)
             })
             .collect();
         players.iter().for_each(|player| stage.connect(SERVER, *player));
         stage.join_all();
         let liar = lie(game).and_then(|_| players.last().copied());
-        let seen = Seen::new(1 + players.len(), liar);
+        let seen = Seen::new(1 + players.len(), liar, game.faults);
         let away_since = vec![None; players.len()];
         Self { game: *game, stage, config, players, seen, away_since, next: 1 }
     }
@@ -143,8 +143,8 @@ impl ObjectGame {
     fn run(&mut self) -> Result<(), Violation> {
         for _ in 0..self.game.ticks {
             self.stage.run(&mut self.seen);
-            let (config, tick) = (self.config, self.stage.tick);
-            let churn = self.stage.churn(|node| fresh(&config, tick, node));
+            let (config, faults, tick) = (self.config, self.game.faults, self.stage.tick);
+            let churn = self.stage.churn(|node| fresh(&config, faults, tick, node));
             self.note(churn);
             self.play_tick();
             self.check_excess()?;

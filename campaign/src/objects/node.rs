@@ -7,7 +7,8 @@ use evenkeel_core::{
 };
 use evenkeel_objects::message::VERSION;
 use evenkeel_objects::{
-    ObjectCommand, ObjectEvent, ObjectId, ObjectPeer, ObjectRoom, ObjectRoomCommand, ObjectRoomEvent,
+    ObjectCommand, ObjectEvent, ObjectId, ObjectPeer, ObjectRoom, ObjectRoomCommand, ObjectRoomConfig,
+    ObjectRoomEvent,
 };
 
 use crate::actor::ClockedEndpoint;
@@ -52,19 +53,24 @@ struct Meter {
 /// The server's machine, with a meter on every link.
 pub(super) struct MeteredRoom {
     pub(super) room: ObjectRoom,
+    bits_per_second: Option<f64>,
     meters: BTreeMap<PeerId, Meter>,
     /// The first packet that left beyond the budget.
     pub(super) excess: Option<String>,
 }
 
 impl MeteredRoom {
-    pub(super) const fn new(room: ObjectRoom) -> Self {
-        Self { room, meters: BTreeMap::new(), excess: None }
+    /// With these settings, or with a budget that is planted as four times as much.
+    pub(super) fn new(config: &ObjectRoomConfig, is_excessive: bool) -> Self {
+        let bits_per_second = config.bits_per_second;
+        let planted = if is_excessive { bits_per_second.map(|bits| 4.0 * bits) } else { bits_per_second };
+        let room = ObjectRoom::new(&ObjectRoomConfig { bits_per_second: planted, ..*config });
+        Self { room, bits_per_second, meters: BTreeMap::new(), excess: None }
     }
 
     /// Reliable messages leave at any time, and packets wait for them: a packet may leave while nothing is owed.
     fn measure(&mut self, now: LocalTime, to: PeerId, channel: Channel, bytes: &[u8]) {
-        let (Some(bits), Some(meter)) = (self.room.config().bits_per_second, self.meters.get_mut(&to)) else {
+        let (Some(bits), Some(meter)) = (self.bits_per_second, self.meters.get_mut(&to)) else {
             return;
         };
         if channel == Channel::Reliable && bytes.get(1) != Some(&PACKET) {

@@ -9,6 +9,7 @@ use evenkeel_sim::{NodeId, Observer};
 use super::SERVER;
 use super::node::{NodeEvent, Note, ObjectNode, Wave};
 use crate::actor::{Actor, Stamped};
+use crate::fault::{Fault, Faults};
 use crate::game::{Invariant, Violation};
 
 /// A message, and what became of it.
@@ -57,6 +58,8 @@ pub(super) struct Seen {
     /// By node; the server's is first.
     pub(super) standing: Vec<Standing>,
     pub(super) liar: Option<NodeId>,
+    /// What is planted, to show that rules can fail.
+    planted: Faults,
     pub(super) broken: Option<Violation>,
     /// By sender and receiver: the newest that arrived in order, and of which only the newest counts.
     ordered: BTreeMap<(NodeId, NodeId), u32>,
@@ -69,9 +72,9 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    pub(super) fn new(nodes: usize, liar: Option<NodeId>) -> Self {
+    pub(super) fn new(nodes: usize, liar: Option<NodeId>, planted: Faults) -> Self {
         let begun = Standing { may_begin: true, ..Standing::default() };
-        Self { standing: vec![begun; nodes], liar, ..Self::default() }
+        Self { standing: vec![begun; nodes], liar, planted, ..Self::default() }
     }
 
     fn break_rule(&mut self, invariant: Invariant, what: String) {
@@ -95,8 +98,11 @@ impl Seen {
             let what = format!("{at:?} got message {number:?} of {from:?}, who never said that");
             return self.break_rule(Invariant::Reliable, what);
         };
+        if self.planted.has(Fault::PlantedLoss) && number.is_some_and(|number| number % 8 == 3) {
+            return;
+        }
         let count = said.arrived.entry(at).or_default();
-        *count += 1;
+        *count += if self.planted.has(Fault::PlantedDouble) { 2 } else { 1 };
         let (count, delivery, target) = (*count, said.delivery, said.target);
         let number = number.unwrap_or_default();
         if delivery.is_reliable() && count > 1 {

@@ -117,6 +117,12 @@ impl Link {
         self.datagram_max >= DATAGRAM_MIN
     }
 
+    /// When a quick message is repeated: at the next tick, unless so many packets are under way that acknowledgments, over a
+    /// long way, would come too late for all of them.
+    fn repeat_after(&self) -> Span {
+        if self.packets.is_crowded() { self.packets.wait() } else { self.tick }
+    }
+
     /// Queues a reliable message. Returns its number.
     pub(crate) fn send(&mut self, frame: &Frame<'_>, now: LocalTime) -> u64 {
         self.expect_acknowledgment(now);
@@ -220,7 +226,7 @@ impl Link {
             return None;
         }
         let is_due = self.packets.owes || self.replicas.is_due();
-        let due = if is_due { Some(now) } else { calls.next_due(now, self.tick) };
+        let due = if is_due { Some(now) } else { calls.next_due(now, self.repeat_after()) };
         let due = earlier(due, self.probe_at.map(|at| at.max(now)));
         earlier(due.map(|at| at.max(self.next_at)), self.packets.next_timeout())
     }
@@ -236,7 +242,7 @@ impl Link {
         if !self.is_greeted || now < self.next_at {
             return None;
         }
-        let has_calls = calls.next_due(now, self.tick).is_some_and(|at| at <= now);
+        let has_calls = calls.next_due(now, self.repeat_after()).is_some_and(|at| at <= now);
         let probes = self.probe_at.is_some_and(|at| at <= now);
         if !(self.packets.owes || self.replicas.is_due() || has_calls || probes) {
             return None;
@@ -281,7 +287,8 @@ impl Link {
             }
         }
         // What is left goes at once, if a budget does not forbid it: there is no point in waiting for the next tick.
-        let is_over = !self.replicas.is_due() && calls.next_due(now, self.tick).is_none_or(|at| at > now);
+        let is_over =
+            !self.replicas.is_due() && calls.next_due(now, self.repeat_after()).is_none_or(|at| at > now);
         self.next_at = if is_over { now + self.tick } else { now };
         if let Some(allowance) = &mut self.allowance {
             allowance.bytes -= bytes.len() as f64 + OVERHEAD;

@@ -61,6 +61,11 @@ impl Packets {
         !self.sent.is_empty()
     }
 
+    /// Whether half of the packets whose fates are kept are under way.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.sent.len() >= SENT_MAX / 2
+    }
+
     /// Notes that an answer was asked for again.
     pub(crate) fn probed(&mut self) {
         self.backoff.repeated();
