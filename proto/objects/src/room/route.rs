@@ -51,7 +51,7 @@ impl ObjectRoom {
         if is_away && !is_reliable {
             return;
         }
-        if !is_greeted && !(is_away && player.early.is_empty()) {
+        if !is_greeted && (!is_away || !player.early.is_empty()) {
             // It may turn out to be another machine, which knows nothing of the earlier one's messages.
             if player.early.len() < EARLY_MAX {
                 player.early.push(call);
