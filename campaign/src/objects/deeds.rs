@@ -9,7 +9,7 @@ use evenkeel_objects::{
 };
 use evenkeel_sim::NodeId;
 
-use super::node::{Board, NodeCommand, Note, Ship, Wave};
+use super::node::{Board, Note, ObjectNodeCommand, Ship, Wave};
 use super::seen::Said;
 use super::{DEEDS, ObjectGame, SERVER};
 use crate::stage::peer;
@@ -72,11 +72,11 @@ impl ObjectGame {
     }
 
     fn command(&mut self, player: NodeId, command: ObjectCommand) {
-        self.stage.command(player, NodeCommand::Player(command));
+        self.stage.command(player, ObjectNodeCommand::Player(command));
     }
 
     fn server(&mut self, command: ObjectRoomCommand) {
-        self.stage.command(SERVER, NodeCommand::Room(command));
+        self.stage.command(SERVER, ObjectNodeCommand::Room(command));
     }
 
     /// What the server's game does.

@@ -14,7 +14,7 @@ use crate::fault::{Fault, Faults};
 use crate::game::{Game, Played, Violation};
 use crate::stage::{Churn, Stage, TICK, garble, peer};
 use node::{GAME, MeteredRoom, ObjectNode, forge};
-use seen::Seen;
+use seen::SeenObjects;
 
 const CONFIG: u64 = 0x400;
 const DEEDS: u64 = 0x401;
@@ -34,7 +34,7 @@ struct ObjectGame {
     stage: Stage<ObjectNode>,
     config: ObjectRoomConfig,
     players: Vec<NodeId>,
-    seen: Seen,
+    seen: SeenObjects,
     /// By player: since when it is without the server.
     away_since: Vec<Option<u64>>,
     next: u32,
@@ -113,7 +113,7 @@ impl ObjectGame {
         players.iter().for_each(|player| stage.connect(SERVER, *player));
         stage.join_all();
         let liar = lie(game).and_then(|_| players.last().copied());
-        let seen = Seen::new(1 + players.len(), liar, game.faults);
+        let seen = SeenObjects::new(1 + players.len(), liar, game.faults);
         let away_since = vec![None; players.len()];
         Self { game: *game, stage, config, players, seen, away_since, next: 1 }
     }

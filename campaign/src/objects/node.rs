@@ -116,13 +116,13 @@ pub(super) enum ObjectNode {
 }
 
 /// A command for one of them.
-pub(super) enum NodeCommand {
+pub(super) enum ObjectNodeCommand {
     Room(ObjectRoomCommand),
     Player(ObjectCommand),
 }
 
 /// An event of one of them.
-pub(super) enum NodeEvent {
+pub(super) enum ObjectNodeEvent {
     Room(ObjectRoomEvent),
     Player(ObjectEvent),
 }
@@ -135,21 +135,21 @@ impl ClockedEndpoint for ObjectNode {
 }
 
 impl Endpoint for ObjectNode {
-    type Command = NodeCommand;
-    type Event = NodeEvent;
+    type Command = ObjectNodeCommand;
+    type Event = ObjectNodeEvent;
 
-    fn handle_command(&mut self, now: LocalTime, command: NodeCommand) {
+    fn handle_command(&mut self, now: LocalTime, command: ObjectNodeCommand) {
         match (self, command) {
-            (Self::Room(room), NodeCommand::Room(command)) => room.handle_command(now, command),
-            (Self::Player(player), NodeCommand::Player(command)) => player.handle_command(now, command),
+            (Self::Room(room), ObjectNodeCommand::Room(command)) => room.handle_command(now, command),
+            (Self::Player(player), ObjectNodeCommand::Player(command)) => player.handle_command(now, command),
             _ => unreachable!("commands are made for the node that handles them"),
         }
     }
 
-    fn poll_event(&mut self) -> Option<NodeEvent> {
+    fn poll_event(&mut self) -> Option<ObjectNodeEvent> {
         match self {
-            Self::Room(room) => room.poll_event().map(NodeEvent::Room),
-            Self::Player(player) => player.poll_event().map(NodeEvent::Player),
+            Self::Room(room) => room.poll_event().map(ObjectNodeEvent::Room),
+            Self::Player(player) => player.poll_event().map(ObjectNodeEvent::Player),
         }
     }
 

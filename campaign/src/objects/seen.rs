@@ -7,7 +7,7 @@ use evenkeel_objects::{Delivery, GameMessage, ObjectEvent, ObjectId, ObjectRoomE
 use evenkeel_sim::{NodeId, Observer};
 
 use super::SERVER;
-use super::node::{NodeEvent, Note, ObjectNode, Wave};
+use super::node::{Note, ObjectNode, ObjectNodeEvent, Wave};
 use crate::actor::{Actor, Stamped};
 use crate::fault::{Fault, Faults};
 use crate::game::{Invariant, Violation};
@@ -53,7 +53,7 @@ impl Standing {
 
 /// Everything shown.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct SeenObjects {
     pub(super) said: BTreeMap<u32, Said>,
     /// By node; the server's is first.
     pub(super) standing: Vec<Standing>,
@@ -71,7 +71,7 @@ pub(super) struct Seen {
     shown: BTreeMap<(NodeId, ObjectId), u32>,
 }
 
-impl Seen {
+impl SeenObjects {
     pub(super) fn new(nodes: usize, liar: Option<NodeId>, planted: Faults) -> Self {
         let begun = Standing { may_begin: true, ..Standing::default() };
         Self { standing: vec![begun; nodes], liar, planted, ..Self::default() }
@@ -212,11 +212,11 @@ impl Seen {
     }
 }
 
-impl Observer<Actor<ObjectNode>> for Seen {
-    fn on_event(&mut self, _: TrueTime, node: NodeId, stamped: Stamped<NodeEvent>) {
+impl Observer<Actor<ObjectNode>> for SeenObjects {
+    fn on_event(&mut self, _: TrueTime, node: NodeId, stamped: Stamped<ObjectNodeEvent>) {
         match stamped.event {
-            NodeEvent::Room(event) => self.on_room(event),
-            NodeEvent::Player(event) => self.on_player(node, event),
+            ObjectNodeEvent::Room(event) => self.on_room(event),
+            ObjectNodeEvent::Player(event) => self.on_player(node, event),
         }
     }
 }
