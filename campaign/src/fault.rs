@@ -39,10 +39,18 @@ pub enum Fault {
     Lives,
     /// Datagrams are tiny, and quotas are tight.
     TinyLimits,
+    /// Planted, to show that a rule can fail: a message counts twice.
+    PlantedDouble,
+    /// Planted: a message never arrives.
+    PlantedLoss,
+    /// Planted: the ledger is wrong.
+    PlantedError,
+    /// Planted: the sender takes its budget for four times as much.
+    PlantedExcess,
 }
 
 impl Fault {
-    /// All kinds.
+    /// All kinds that are not planted.
     pub const ALL: [Self; 17] = [
         Self::Loss,
         Self::Bursts,

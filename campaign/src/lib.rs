@@ -20,11 +20,12 @@ mod fault;
 mod game;
 mod memory;
 mod neo;
+mod objects;
 pub mod run;
 mod shrink;
 mod stage;
 mod sync_ms;
 
 pub use fault::{Fault, Faults};
-pub use game::{Game, Invariant, MEMORY_MAX, Machine, Played, Violation};
+pub use game::{Game, Invariant, Machine, Played, Violation};
 pub use shrink::shrink;

@@ -30,7 +30,7 @@ struct Arguments {
     /// The number of the campaign; each has seeds of its own.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(..1 << 20))]
     seed: u64,
-    /// One machine instead of all: dr-direct, dr-relay, sync-ms, neo.
+    /// One machine instead of all: dr-direct, dr-relay, sync-ms, objects, neo.
     #[arg(long)]
     machine: Option<Machine>,
     /// How many threads play; all cores by default.

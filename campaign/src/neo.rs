@@ -201,6 +201,10 @@ impl NeoGame {
         for what in churn {
             if let Churn::Restarted(node) = what {
                 self.restarted.insert(node);
+                // A fresh machine is shown what was before.
+                for shown in self.seen.changes.values_mut() {
+                    shown.remove(&node);
+                }
             }
         }
     }
@@ -220,8 +224,13 @@ impl NeoGame {
                 let len = 8 + draws.below(STATE_LEN_MAX as u64 / 4) as usize;
                 let mut bytes = number.to_le_bytes().to_vec();
                 bytes.resize(len, number as u8);
-                self.seen.changes.insert((player, number), BTreeMap::new());
+                let sent = |stage: &Stage<NeoNode>| stage.machine(player).0.peer().stats().changes_sent;
+                let before = sent(&self.stage);
                 self.stage.command(player, NeoCommand::ChangeState(bytes));
+                // A peer that is not in the session yet refuses it.
+                if sent(&self.stage) > before {
+                    self.seen.changes.insert((player, number), BTreeMap::new());
+                }
             }
         }
     }

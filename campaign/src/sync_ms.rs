@@ -14,7 +14,7 @@ use evenkeel_sync_ms::{
 
 use crate::actor::{Actor, ClockedEndpoint, Lie, Stamped};
 use crate::clock::AnyClock;
-use crate::fault::Fault;
+use crate::fault::{Fault, Faults};
 use crate::game::{Game, Invariant, Played, Violation};
 use crate::stage::{Churn, Stage, TICK, garble};
 
@@ -122,6 +122,8 @@ struct Seen {
     served: SessionTime,
     is_ordered: bool,
     cap: Option<Span>,
+    /// What is planted, to show that rules can fail.
+    planted: Faults,
     broken: Option<Violation>,
 }
 
@@ -133,12 +135,15 @@ impl Seen {
     /// Notes that a message arrived at a node.
     fn arrive(&mut self, at: NodeId, bytes: &[u8], is_forged: bool) {
         let number = number_of(bytes);
+        if self.planted.has(Fault::PlantedLoss) && number.is_some_and(|number| number % 8 == 3) {
+            return;
+        }
         let found = number.and_then(|number| self.followed.get_mut(&number));
         let whole = found.filter(|followed| *bytes == payload(number.unwrap_or(0), followed.len));
         let count = whole.and_then(|followed| followed.to.get_mut(&at));
         match count {
             Some((_, count)) => {
-                *count += 1;
+                *count += if self.planted.has(Fault::PlantedDouble) { 2 } else { 1 };
                 let count = *count;
                 if count > 1 && !is_forged {
                     let what = format!("message {number:?} arrived {count} times at {at:?}");
@@ -288,6 +293,7 @@ impl SyncGame {
             served: SessionTime::MIN,
             is_ordered: is_reaction && is_punctual,
             cap: is_punctual.then_some(config.cap),
+            planted: game.faults,
             broken: None,
         };
         let (connections, acted) = (vec![0; players.len()], vec![0; players.len()]);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use evenkeel_campaign::run::{Campaign, Progress, play_one, run};
+use evenkeel_campaign::run::{Campaign, Failure, Progress, play_one, run};
 use evenkeel_campaign::{Fault, Faults, Game, Machine};
 
 #[track_caller]
@@ -29,6 +29,20 @@ fn no_action_waits_longer_than_the_cap() {
     assert_eq!((played.games, played.failures.as_slice()), (150, &[][..]));
 }
 
+/// Messages arrived twice after a lost welcome or a fresh server, values that fit no packet were sent for ever, copies were not
+/// those of the server after their owner had changed, and what travelled on a slow stream was repeated until it stood still.
+#[test]
+fn players_agree_on_objects_and_messages_arrive_once() {
+    let played = play(&campaign(600, 2, Some(Machine::Objects)));
+    assert_eq!((played.games, played.failures.as_slice()), (600, &[][..]));
+}
+
+#[test]
+fn peers_of_neo_agree() {
+    let played = play(&campaign(60, 2, Some(Machine::Neo)));
+    assert_eq!((played.games, played.failures.as_slice()), (60, &[][..]));
+}
+
 /// The median clock stood still while a local clock showed a time before zero.
 #[test]
 fn peers_whose_clocks_differ_find_a_session_time() {
@@ -40,7 +54,7 @@ fn peers_whose_clocks_differ_find_a_session_time() {
 
 #[test]
 fn a_game_is_a_function_of_its_values() {
-    for machine in [Machine::DrDirect, Machine::DrRelay, Machine::SyncMs] {
+    for machine in Machine::ALL {
         let game = Game::of_seed(11, Some(machine));
         let [one, other] = [game.play(), game.play()].map(|played| played.map(|played| played.calls));
         assert_eq!(one, other, "{game}");
@@ -74,4 +88,33 @@ fn a_game_prints_as_a_test() {
     let test = game.to_string();
     assert!(test.starts_with("#[test]\nfn dr_relay_7() {\n    holds(Game {"), "{test}");
     assert!(test.contains("faults: Faults::of(&[Fault::Loss, Fault::Pauses]),"), "{test}");
+}
+
+/// The first failure of games with a planted fault, and the game that showed it.
+fn found(machine: Machine, planted: Fault) -> (Game, Failure) {
+    let games = (0..200).map(|seed| {
+        let faults = Faults::of(&[Fault::Jitter, planted]);
+        Game { faults, players: 3, entities: 2, ticks: 60, ..Game::of_seed(seed, Some(machine)) }
+    });
+    let mut failures = games.filter_map(|game| play_one(&game).map(|failure| (game, failure)));
+    failures.next().unwrap_or_else(|| panic!("no game of {machine:?} shows {planted:?}"))
+}
+
+#[test]
+fn every_planted_fault_is_found_and_shrunk() {
+    for (machine, planted, rule) in [
+        (Machine::SyncMs, Fault::PlantedDouble, "Reliable: "),
+        (Machine::SyncMs, Fault::PlantedLoss, "Reliable: "),
+        (Machine::Objects, Fault::PlantedDouble, "Reliable: "),
+        (Machine::Objects, Fault::PlantedLoss, "Reliable: "),
+        (Machine::Objects, Fault::PlantedExcess, "Budget: "),
+        (Machine::DrDirect, Fault::PlantedError, "Ledger: "),
+        (Machine::DrRelay, Fault::PlantedError, "Ledger: "),
+    ] {
+        let (game, Failure { what, test, .. }) = found(machine, planted);
+        assert!(what.starts_with(rule), "{machine:?}, {planted:?}: {what}");
+        let ticks = test.split("ticks: ").nth(1).and_then(|text| text.split(',').next());
+        let ticks: u32 = ticks.and_then(|ticks| ticks.parse().ok()).expect("the test names the ticks");
+        assert!(ticks < game.ticks && test.contains("faults: Faults::of(&[])"), "{test}");
+    }
 }

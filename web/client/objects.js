@@ -39,6 +39,8 @@ const REORDERED_MAX = 3;
 const [WAIT_FIRST, WAIT_MIN, WAIT_MAX] = [300 * MS, 60 * MS, 1500 * MS];
 const DENIALS = ["the name is taken", "there are too many objects", "the object is not this player's"];
 const PLAYERS_MAX = 1024;
+/** The most bytes of a value of an object, so that it fits a packet. */
+const VALUE_MAX = 514;
 
 export class Objects {
   /** Rejected messages, by reason. @type {Record<string, number>} */
@@ -84,10 +86,11 @@ export class Objects {
   // Messages, which outlast it.
   #orderedFirst = 0;
   #orderedSent = 0;
+  #orderedLeft = 0;
   /** @type {Call[]} */
   #ordered = [];
   #nextUnordered = 0;
-  /** @type {Map<number, { call: Call, sentAt: number | null }>} */
+  /** @type {Map<number, { call: Call, sentAt: number | null, hasLeft: boolean }>} */
   #unordered = new Map();
   /** @type {Map<string, { call: Call, version: number, isDue: boolean }>} */
   #recent = new Map();
@@ -154,7 +157,8 @@ export class Objects {
     this.#orderedMarks = [];
     for (const [id, entry] of [...this.#objects]) {
       entry.up = entry.down = null;
-      if (this.#isMine(entry)) continue;
+      // What it was given passes to the server.
+      if (this.#isMine(entry) && entry.owner === id % PLAYERS_MAX) continue;
       this.#objects.delete(id);
       this.#event({ event: "gone", id, why: "out of scope" });
     }
@@ -168,6 +172,7 @@ export class Objects {
     const all = this.#schema.objects[kind].fields.map(({ name, writer, codec }) =>
       writer === "owner" && name in values ? values[name] : codec.initial);
     const bytes = all.map((value, field) => toBytes(this.#schema.objects[kind].fields[field].codec, value));
+    if (bytes.some((value) => value.length > VALUE_MAX)) return;
     const entry = { id, kind, owner: id % PLAYERS_MAX, values: all, bytes, up: null, down: null, written: 0 };
     this.#objects.set(id, entry);
     this.#event({ event: "created", id, kind: kindName, owner: entry.owner, values: this.#named(kind, all.map((value, field) => [field, value])) });
@@ -184,7 +189,7 @@ export class Objects {
     this.#schema.objects[entry.kind].fields.forEach(({ name, writer, codec }, field) => {
       if (writer !== "owner" || !(name in values)) return;
       const bytes = toBytes(codec, values[name]);
-      if (isEqual(bytes, entry.bytes[field])) return;
+      if (isEqual(bytes, entry.bytes[field]) || bytes.length > VALUE_MAX) return;
       entry.bytes[field] = bytes;
       entry.values[field] = values[name];
       entry.written |= 1 << field;
@@ -236,7 +241,7 @@ export class Objects {
       this.#versions += 1;
       this.#recent.set(keyOf(call), { call, version: this.#versions, isDue: true });
     } else {
-      this.#unordered.set(this.#nextUnordered, { call, sentAt: null });
+      this.#unordered.set(this.#nextUnordered, { call, sentAt: null, hasLeft: false });
       this.#nextUnordered += 1;
     }
   }
@@ -290,6 +295,7 @@ export class Objects {
         const writer = this.#begin(TAGS.call);
         writeCall(writer, { ...this.#ordered[this.#orderedSent], number });
         this.#orderedSent += 1;
+        this.#orderedLeft = Math.max(this.#orderedLeft, this.#orderedSent);
         this.#push(writer);
         this.#orderedMarks.push([this.#sent, number + 1]);
       }
@@ -451,16 +457,19 @@ export class Objects {
     if (resumed) {
       this.#orderedArrived(received);
     } else {
-      lost = Math.min(this.#orderedSent, this.#ordered.length);
+      // What has ever left may have arrived.
+      lost = Math.min(this.#orderedLeft, this.#ordered.length);
+      this.#orderedLeft = 0;
       this.#ordered.splice(0, lost);
       this.#orderedFirst = 0;
       const open = [...this.#unordered.values()];
-      lost += open.filter(({ sentAt }) => sentAt !== null).length;
-      this.#unordered = new Map(open.filter(({ sentAt }) => sentAt === null).map((each, number) => [number, each]));
+      lost += open.filter(({ hasLeft }) => hasLeft).length;
+      this.#unordered = new Map(open.filter(({ hasLeft }) => !hasLeft).map((each, number) => [number, each]));
       this.#nextUnordered = this.#unordered.size;
       this.#heardOrdered = this.#floor = 0;
       this.#heard.clear();
       this.#heardRecent.clear();
+      this.#instance = BigInt.asIntN(64, this.#instance + 1n);
     }
     this.#orderedSent = 0;
     for (const each of this.#unordered.values()) each.sentAt = null;
@@ -649,6 +658,7 @@ export class Objects {
       this.#ordered.shift();
       this.#orderedFirst += 1;
       this.#orderedSent = Math.max(0, this.#orderedSent - 1);
+      this.#orderedLeft = Math.max(0, this.#orderedLeft - 1);
     }
   }
 
@@ -691,7 +701,8 @@ export class Objects {
     if (this.#owes || isDirty || hasRecent || this.#loose.length > 0) return this.#now;
     let due = this.#probeAt;
     for (const [, each] of this.#window()) {
-      const at = each.sentAt === null ? this.#now : each.call.delivery === 4 ? each.sentAt + this.#tick : Infinity;
+      const repeats = each.call.delivery === 4 && this.#datagramMax >= DATAGRAM_MIN;
+      const at = each.sentAt === null ? this.#now : repeats ? each.sentAt + this.#tick : Infinity;
       due = Math.min(due, at);
     }
     return due;
@@ -744,7 +755,8 @@ export class Objects {
       return body.length > before;
     };
     for (const [number, each] of this.#window()) {
-      const isDue = each.sentAt === null || (each.call.delivery === 4 && each.sentAt < now);
+      const repeats = each.call.delivery === 4 && this.#datagramMax >= DATAGRAM_MIN;
+      const isDue = each.sentAt === null || (repeats && each.sentAt < now);
       if (!isDue) continue;
       if (each.call.bytes.length > 900) {
         // Too long for a packet: on the reliable stream, whose acknowledgment nobody awaits.
@@ -754,6 +766,7 @@ export class Objects {
         this.#unordered.delete(number);
       } else if (fits(each.call, number)) {
         each.sentAt = now;
+        each.hasLeft = true;
         items.push({ unordered: number });
       }
     }

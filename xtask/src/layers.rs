@@ -79,7 +79,8 @@ const RULES: &[Rule] = &[
                    "evenkeel-net", "evenkeel-serve", "evenkeel-games"] },
     // It plays machines in the simulator, and nothing else: what is built on sockets is tested by the soak.
     Rule { name: "evenkeel-campaign", outside: Outside::Any,
-           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-sync-ms", "evenkeel-neo", "evenkeel-link", "evenkeel-sim"] },
+           ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-sync-ms", "evenkeel-neo", "evenkeel-objects", "evenkeel-link",
+                   "evenkeel-sim"] },
     Rule { name: "evenkeel-cli",   outside: Outside::Any,
            ours: &["evenkeel-core", "evenkeel-dr", "evenkeel-sync-ms", "evenkeel-game", "evenkeel-link", "evenkeel-conditioner",
                    "evenkeel-net", "evenkeel-serve", "evenkeel-directory", "evenkeel-proxy", "evenkeel-games", "evenkeel-arena", "evenkeel-soak", "evenkeel-lab",

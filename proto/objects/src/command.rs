@@ -12,7 +12,8 @@ use crate::schema::GameMessage;
 pub enum ObjectCommand {
     /// Creates an object of its own. Ignored if its kind or its values are not of the schema.
     Create {
-        /// Its name, from [`ObjectId::of`] the player.
+        /// Its name, from [`ObjectId::of`] the player. A name is used once: another object under the name of one that was
+        /// destroyed could be taken for it.
         object: ObjectId,
         /// Its kind.
         kind: u16,

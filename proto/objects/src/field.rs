@@ -6,6 +6,8 @@ use crate::object::ObjectId;
 
 /// The longest value of a field, and of a text or a list in a message, in bytes.
 pub const FIELD_BYTES_MAX: usize = 512;
+/// The most bytes of a whole value of an object, so that it fits a packet: the longest text, with its length.
+pub const VALUE_BYTES_MAX: usize = FIELD_BYTES_MAX + 2;
 
 /// A type that fields and messages can have. Fields that the server writes begin at the default, whatever a player says.
 ///

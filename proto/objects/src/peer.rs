@@ -45,6 +45,7 @@ pub struct ObjectPeer {
     link: Option<Link>,
     out: CallsOut,
     heard: CallsIn,
+    /// A random number, and the sessions begun.
     instance: u64,
     events: VecDeque<ObjectEvent>,
     now: LocalTime,
@@ -232,8 +233,10 @@ impl ObjectPeer {
 
     fn leave(&mut self) {
         self.link = None;
+        // What it was given passes to the server, and is not its own any more.
+        let stays = |entry: &Entry| self.is_mine(entry) && entry.owner == Owner::Player(entry.id.creator());
         let others: Vec<u32> =
-            self.table.iter().filter(|(_, entry)| !self.is_mine(entry)).map(|(place, _)| place).collect();
+            self.table.iter().filter(|(_, entry)| !stays(entry)).map(|(place, _)| place).collect();
         for place in others {
             if let Some(entry) = self.table.remove(place) {
                 self.push_event(ObjectEvent::Gone { object: entry.id, why: Gone::OutOfScope });

@@ -5,6 +5,7 @@ use core::fmt::Write;
 
 use evenkeel_core::{Malformed, Reader};
 
+use crate::field::VALUE_BYTES_MAX;
 use crate::object::{FieldSet, Value};
 
 /// Fields of one kind of object, as many as Open TNL has dirty states.
@@ -68,17 +69,19 @@ impl ObjectKind {
         FieldSet(self.fields.iter().take(FIELDS_MAX).enumerate().map(bit).sum())
     }
 
-    /// Whether a value is one of a field's type, and nothing more.
+    /// Whether a value is one of a field's type, not too long, and nothing more.
     #[must_use]
     pub fn accepts(&self, field: usize, value: &[u8]) -> bool {
         let mut reader = Reader::new(value);
-        self.fields.get(field).is_some_and(|kind| (kind.check)(&mut reader).is_ok() && reader.is_empty())
+        let is_of_type =
+            self.fields.get(field).is_some_and(|kind| (kind.check)(&mut reader).is_ok() && reader.is_empty());
+        is_of_type && value.len() <= VALUE_BYTES_MAX
     }
 
     /// Splits the values of some fields, one behind the other.
     ///
     /// # Errors
-    /// [`Malformed`] if they are not of these fields' types.
+    /// [`Malformed`] if they are not of these fields' types, or one is longer than a packet may be.
     pub fn split<'a>(&self, fields: FieldSet, bytes: &'a [u8]) -> Result<Vec<(usize, &'a [u8])>, Malformed> {
         let mut reader = Reader::new(bytes);
         let mut values = Vec::new();
@@ -86,7 +89,11 @@ impl ObjectKind {
             let before = reader.rest();
             let kind = self.fields.get(field).ok_or(Malformed::Field)?;
             (kind.check)(&mut reader)?;
-            values.push((field, &before[..before.len() - reader.remaining()]));
+            let value = &before[..before.len() - reader.remaining()];
+            if value.len() > VALUE_BYTES_MAX {
+                return Err(Malformed::Field);
+            }
+            values.push((field, value));
         }
         reader.finish()?;
         Ok(values)

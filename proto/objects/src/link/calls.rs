@@ -33,6 +33,8 @@ enum Fate {
 struct Open {
     call: Call,
     fate: Fate,
+    /// Whether it has ever left, so that it may have arrived.
+    has_left: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -50,6 +52,8 @@ pub(crate) struct CallsOut {
     ordered: VecDeque<Call>,
     /// How many of them are on the reliable channel of this connection.
     ordered_sent: usize,
+    /// How many have ever been on one, so that they may have arrived.
+    ordered_left: usize,
     next: u64,
     open: BTreeMap<u64, Open>,
     /// Open messages that are quick, and those that are due.
@@ -60,6 +64,8 @@ pub(crate) struct CallsOut {
     recent_due: BTreeSet<(u16, Target)>,
     versions: u64,
     loose: VecDeque<Call>,
+    /// Whether packets travel on the reliable channel, where to repeat a quick message would only delay it.
+    pub(crate) is_streamed: bool,
     count: usize,
     bytes: usize,
 }
@@ -113,7 +119,7 @@ impl CallsOut {
                 self.quick.insert(self.next);
             }
             self.due.insert(self.next);
-            self.open.insert(self.next, Open { call, fate: Fate::Due });
+            self.open.insert(self.next, Open { call, fate: Fate::Due, has_left: false });
             self.next += 1;
         }
     }
@@ -128,6 +134,7 @@ impl CallsOut {
         let call = self.ordered.get(self.ordered_sent)?;
         let number = self.ordered_first + self.ordered_sent as u64;
         self.ordered_sent += 1;
+        self.ordered_left = self.ordered_left.max(self.ordered_sent);
         Some((number, call))
     }
 
@@ -136,7 +143,7 @@ impl CallsOut {
         let number = self.due.iter().find(|number| self.open[*number].call.bytes.len() > len_max).copied()?;
         self.due.remove(&number);
         let open = self.open.get_mut(&number)?;
-        open.fate = Fate::Streamed;
+        (open.fate, open.has_left) = (Fate::Streamed, true);
         Some((number, open.call.clone()))
     }
 
@@ -147,6 +154,7 @@ impl CallsOut {
         {
             self.ordered_first += 1;
             self.ordered_sent = self.ordered_sent.saturating_sub(1);
+            self.ordered_left = self.ordered_left.saturating_sub(1);
             self.release(&call);
         }
     }
@@ -167,7 +175,7 @@ impl CallsOut {
             Item::Call(number) if arrived => self.arrived(number),
             Item::Call(number) => {
                 if let Some(open) = self.open.get_mut(&number)
-                    && !self.quick.contains(&number)
+                    && (self.is_streamed || !self.quick.contains(&number))
                 {
                     open.fate = Fate::Due;
                     self.due.insert(number);
@@ -205,17 +213,17 @@ impl CallsOut {
         let old = core::mem::take(self);
         let mut lost = 0;
         for (place, call) in old.ordered.into_iter().enumerate() {
-            if place < old.ordered_sent {
+            if place < old.ordered_left {
                 lost += 1;
             } else {
                 let _ = self.push(call);
             }
         }
         for open in old.open.into_values() {
-            if open.fate == Fate::Due {
-                let _ = self.push(open.call);
-            } else {
+            if open.has_left {
                 lost += 1;
+            } else {
+                let _ = self.push(open.call);
             }
         }
         for call in old.waiting.into_iter().chain(old.recent.into_values().map(|recent| recent.call)) {
@@ -235,9 +243,9 @@ impl CallsOut {
             return Some(now);
         }
         let repeat = |number: &u64| match self.open[number].fate {
-            Fate::Sent(at) => Some(at + tick),
+            Fate::Sent(at) if !self.is_streamed => Some(at + tick),
             Fate::Due => Some(now),
-            Fate::Streamed => None,
+            Fate::Sent(_) | Fate::Streamed => None,
         };
         self.quick.iter().filter_map(repeat).min()
     }
@@ -257,11 +265,16 @@ impl CallsOut {
         for number in due {
             let Some(open) = self.open.get_mut(&number) else { continue };
             // One that left just now is in another packet of the same time.
-            if matches!(open.fate, Fate::Sent(at) if at == now) || open.fate == Fate::Streamed {
+            let is_under_way = match open.fate {
+                Fate::Due => false,
+                Fate::Sent(at) => at == now || self.is_streamed,
+                Fate::Streamed => true,
+            };
+            if is_under_way {
                 continue;
             }
             if fits(&open.call, number, bytes) {
-                open.fate = Fate::Sent(now);
+                (open.fate, open.has_left) = (Fate::Sent(now), true);
                 self.due.remove(&number);
                 items.push(Item::Call(number));
             }

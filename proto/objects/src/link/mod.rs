@@ -100,7 +100,7 @@ impl Link {
             reliable_received: 0,
             ordered_marks: VecDeque::new(),
             long_marks: VecDeque::new(),
-            packets: Packets::default(),
+            packets: Packets::new(datagram_max < DATAGRAM_MIN),
             replicas: Replicas::default(),
             copies: Copies::default(),
             allowance,
@@ -115,6 +115,12 @@ impl Link {
 
     const fn has_datagrams(&self) -> bool {
         self.datagram_max >= DATAGRAM_MIN
+    }
+
+    /// When a quick message is repeated: at the next tick, unless so many packets are under way that acknowledgments, over a
+    /// long way, would come too late for all of them.
+    fn repeat_after(&self) -> Span {
+        if self.packets.is_crowded() { self.packets.wait() } else { self.tick }
     }
 
     /// Queues a reliable message. Returns its number.
@@ -169,6 +175,7 @@ impl Link {
 
     /// Moves messages that need the reliable channel to it.
     pub(crate) fn stream(&mut self, calls: &mut CallsOut, now: LocalTime) {
+        calls.is_streamed = !self.has_datagrams();
         if !self.is_greeted {
             return;
         }
@@ -193,7 +200,8 @@ impl Link {
     pub(crate) fn on_packet(&mut self, head: &PacketHead, calls: &mut CallsOut, now: LocalTime) -> bool {
         let replicas = &mut self.replicas;
         self.packets.acknowledged(head, now, |item, arrived| settle(item, arrived, replicas, calls, now));
-        if head.received >= self.reliable_sent {
+        let is_all = head.received >= self.reliable_sent;
+        if is_all && (self.has_datagrams() || !self.packets.is_waiting()) {
             self.probe_at = None;
         }
         self.replicas.created_up_to(head.received.min(self.reliable_sent));
@@ -218,7 +226,7 @@ impl Link {
             return None;
         }
         let is_due = self.packets.owes || self.replicas.is_due();
-        let due = if is_due { Some(now) } else { calls.next_due(now, self.tick) };
+        let due = if is_due { Some(now) } else { calls.next_due(now, self.repeat_after()) };
         let due = earlier(due, self.probe_at.map(|at| at.max(now)));
         earlier(due.map(|at| at.max(self.next_at)), self.packets.next_timeout())
     }
@@ -234,7 +242,7 @@ impl Link {
         if !self.is_greeted || now < self.next_at {
             return None;
         }
-        let has_calls = calls.next_due(now, self.tick).is_some_and(|at| at <= now);
+        let has_calls = calls.next_due(now, self.repeat_after()).is_some_and(|at| at <= now);
         let probes = self.probe_at.is_some_and(|at| at <= now);
         if !(self.packets.owes || self.replicas.is_due() || has_calls || probes) {
             return None;
@@ -260,6 +268,9 @@ impl Link {
         calls.fill(now, bytes, limit, &mut items);
         self.replicas.fill(now, table, bytes, limit, &mut items);
         if probes {
+            if !is_datagram {
+                self.packets.probed();
+            }
             self.probe_at = Some(now + self.packets.wait());
         }
         if items.is_empty() && !probes {
@@ -270,9 +281,14 @@ impl Link {
             bytes.extend_from_slice(&frames);
         } else {
             self.packets.sent(now, items);
+            if !is_datagram {
+                // To repeat what cannot be lost would only delay it. An answer shows what was refused.
+                self.expect_acknowledgment(now);
+            }
         }
         // What is left goes at once, if a budget does not forbid it: there is no point in waiting for the next tick.
-        let is_over = !self.replicas.is_due() && calls.next_due(now, self.tick).is_none_or(|at| at > now);
+        let is_over =
+            !self.replicas.is_due() && calls.next_due(now, self.repeat_after()).is_none_or(|at| at > now);
         self.next_at = if is_over { now + self.tick } else { now };
         if let Some(allowance) = &mut self.allowance {
             allowance.bytes -= bytes.len() as f64 + OVERHEAD;

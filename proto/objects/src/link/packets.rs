@@ -43,6 +43,8 @@ pub(crate) struct Packets {
     spare: Vec<Vec<Item>>,
     round_trip: Option<Span>,
     backoff: Backoff,
+    /// Whether they travel on the reliable channel: in order, and a late one is not lost.
+    is_streamed: bool,
     newest: u64,
     missing: u64,
     /// Whether something has arrived that was not acknowledged.
@@ -50,6 +52,25 @@ pub(crate) struct Packets {
 }
 
 impl Packets {
+    pub(crate) fn new(is_streamed: bool) -> Self {
+        Self { is_streamed, ..Self::default() }
+    }
+
+    /// Whether the fate of a packet is unknown.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.sent.is_empty()
+    }
+
+    /// Whether half of the packets whose fates are kept are under way.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.sent.len() >= SENT_MAX / 2
+    }
+
+    /// Notes that an answer was asked for again.
+    pub(crate) fn probed(&mut self) {
+        self.backoff.repeated();
+    }
+
     /// The number of the next packet.
     pub(crate) const fn next_number(&self) -> u64 {
         self.next + 1
@@ -109,11 +130,12 @@ impl Packets {
         if head.newest == 0 || head.newest > self.next {
             return;
         }
+        let reordered_max = if self.is_streamed { 1 } else { REORDERED_MAX };
         let mut index = 0;
         while let Some(packet) = self.sent.get(index).filter(|packet| packet.number <= head.newest) {
             let behind = head.newest - packet.number;
             let arrived = behind == 0 || (behind <= 63 && head.missing >> (behind - 1) & 1 == 0);
-            if !arrived && behind < REORDERED_MAX {
+            if !arrived && behind < reordered_max {
                 index += 1;
                 continue;
             }
@@ -165,14 +187,16 @@ impl Packets {
 
     /// When the oldest packet counts as lost.
     pub(crate) fn next_timeout(&self) -> Option<LocalTime> {
-        self.sent.front().map(|packet| packet.at + self.wait())
+        self.sent.front().filter(|_| !self.is_streamed).map(|packet| packet.at + self.wait())
     }
 
     /// Gives up packets that were not acknowledged in time.
     pub(crate) fn on_timeout(&mut self, now: LocalTime, mut on_item: impl FnMut(Item, bool)) {
         let wait = self.wait();
         let mut lost = false;
-        while self.sent.front().is_some_and(|packet| packet.at + wait <= now || self.sent.len() > SENT_MAX) {
+        let is_streamed = self.is_streamed;
+        let is_late = |packet: &SentPacket| !is_streamed && packet.at + wait <= now;
+        while self.sent.front().is_some_and(|packet| is_late(packet) || self.sent.len() > SENT_MAX) {
             self.settle(0, false, &mut on_item);
             lost = true;
         }

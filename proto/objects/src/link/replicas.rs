@@ -106,10 +106,10 @@ impl Replicas {
         }
     }
 
-    /// Holds an object's fields back until the reliable message with this number has arrived.
-    pub(crate) fn hold(&mut self, slot: u32, message: u64) {
+    /// Sends no field of an object before the reliable message with this number has arrived.
+    pub(crate) fn hold(&mut self, slot: u32, until: u64) {
         if let Some(replica) = self.slots.get_mut(slot as usize).filter(|replica| replica.is_open) {
-            (replica.created, replica.is_ready) = (message, false);
+            (replica.created, replica.is_ready) = (until, false);
             self.unready.push_back(slot);
         }
     }

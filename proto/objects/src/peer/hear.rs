@@ -22,6 +22,7 @@ impl ObjectPeer {
         } else {
             lost = self.out.start_over();
             self.heard = CallsIn::default();
+            self.instance = self.instance.wrapping_add(1);
         }
         self.push_event(ObjectEvent::Ready { player, resumed, lost });
         self.forget_strays();

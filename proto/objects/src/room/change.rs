@@ -119,12 +119,12 @@ impl ObjectRoom {
         let now = self.now;
         for (peer, slot) in entry.watchers {
             if let Some(link) = self.players.get_mut(peer).and_then(|player| player.link.as_mut()) {
-                let told = link.send(&Frame::Owned { slot, owner: to }, now);
+                let owned = link.next_reliable();
+                link.send(&Frame::Owned { slot, owner: to }, now);
                 link.replicas.set_fields(slot, all);
                 if entry.owner == Owner::Player(peer) {
-                    // What it changed last may not have been heard. Until it knows that the object is not its own, it
-                    // takes nobody else's values.
-                    link.replicas.hold(slot, told);
+                    // What it changed last may not have been heard. Until it knows that it is not the owner, it would not listen.
+                    link.replicas.hold(slot, owned);
                     link.replicas.change(slot, theirs, now);
                 }
             }
@@ -186,7 +186,12 @@ impl ObjectRoom {
         let (now, quotas) = (self.now, self.config.quotas);
         let Some(kind) = self.config.schema.object(number) else { return };
         if id.creator() != from || !id.is_object() || self.table.place(id).is_some() || slot >= SLOTS_MAX {
-            return self.deny(from, id, Denied::Name);
+            self.deny(from, id, Denied::Name);
+            // It may take the object of that name for the one it created, so it is shown anew.
+            if let Some(place) = self.table.place(id) {
+                self.conceal(place, from, Gone::OutOfScope);
+            }
+            return;
         }
         let Some(player) = self.players.get_mut(from) else { return };
         let is_full = player.owned >= quotas.objects || self.table.len() >= self.config.objects_max;

@@ -19,12 +19,16 @@ impl ObjectRoom {
             self.push_event(ObjectRoomEvent::Refused { player: from, words });
             return;
         }
-        let resumed = player.instance == Some(instance);
-        player.instance = Some(instance);
+        // A player counts the sessions that it was welcomed to.
+        let resumed = player.instance.is_some_and(|begun| begun.wrapping_add(1) == instance);
         if resumed {
             player.out.reconnect(received);
+        } else if player.instance == Some(instance) {
+            // Its welcome got lost, and nothing can have arrived without it.
+            player.out.reconnect(0);
         } else {
             (player.out, player.heard) = (CallsOut::default(), CallsIn::default());
+            player.instance = Some(instance);
         }
         link.is_greeted = true;
         link.send(&Frame::Welcome { player: from, resumed, received: player.heard.ordered }, now);

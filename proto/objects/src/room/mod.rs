@@ -92,7 +92,7 @@ struct Player {
     heard: CallsIn,
     /// Messages for it from before its greeting.
     early: Vec<Call>,
-    /// The machine that it was last, unless none was greeted.
+    /// The machine that it was last, and how many sessions that had begun before; `None` if none was greeted.
     instance: Option<u64>,
     /// When its connection broke.
     left_at: LocalTime,

@@ -90,8 +90,9 @@ impl Usage {
     }
 
     pub(crate) fn changes(&mut self, now: LocalTime, count: usize, quotas: &Quotas) -> bool {
-        let per_second = quotas.changes_per_second;
-        self.changes.take(now, count as f64, per_second, 2.0 * per_second)
+        let (per_second, burst) = (quotas.changes_per_second, 2.0 * quotas.changes_per_second);
+        // A packet of more than that would be sent again and again: it takes all there is.
+        self.changes.take(now, (count as f64).min(burst), per_second, burst)
     }
 
     pub(crate) fn delivery(&mut self, now: LocalTime, receivers: usize, len: usize, quotas: &Quotas) -> bool {

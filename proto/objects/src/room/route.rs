@@ -46,15 +46,18 @@ impl ObjectRoom {
     fn tell(&mut self, to: PeerId, call: Call) {
         let Some(player) = self.players.get_mut(to) else { return };
         let is_greeted = player.link.as_ref().is_some_and(|link| link.is_greeted);
-        if player.link.is_some() && !is_greeted {
+        let is_reliable = call.delivery.is_reliable();
+        let is_away = player.link.is_none();
+        if is_away && !is_reliable {
+            return;
+        }
+        if !is_greeted && (!is_away || !player.early.is_empty()) {
             // It may turn out to be another machine, which knows nothing of the earlier one's messages.
             if player.early.len() < EARLY_MAX {
                 player.early.push(call);
+            } else if is_reliable {
+                player.instance = None;
             }
-            return;
-        }
-        let is_reliable = call.delivery.is_reliable();
-        if !is_greeted && !is_reliable {
             return;
         }
         if !player.out.push(call) && is_reliable {

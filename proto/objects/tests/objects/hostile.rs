@@ -150,3 +150,21 @@ fn nonsense_is_rejected() {
     net.run(200);
     assert_eq!(net.original(object), None);
 }
+
+/// A value longer than a packet would be sent for ever.
+#[test]
+fn values_that_fit_no_packet_are_refused() {
+    let mut net = room(ObjectRoomConfig::default());
+    let before = noticed(&net);
+    let long = Ship { load: vec![u32::MAX; 200], ..ship("long") };
+    let name = id(1, 7);
+    net.create(1, 7, &long);
+    let mut create = vec![0x51, 4, 7];
+    name.0.emit(&mut create);
+    create.extend([Ship::KIND as u8, 1 + 2]);
+    long.values().iter().for_each(|value| create.extend_from_slice(value));
+    let forged = net.room.handle_message(net.now, peer(1), Channel::Reliable, &create);
+    assert!(matches!(forged, Err(Rejected::Malformed(_))), "{forged:?}");
+    net.run(500);
+    assert_eq!((net.original(name), net.copy(1, name), noticed(&net)), (None, None, before));
+}
