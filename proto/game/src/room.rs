@@ -188,9 +188,14 @@ impl<G: GameLogic, C: SessionClock> GameRoom<G, C> {
             return;
         }
         outbox.objects.advance(now);
-        motions::place(dr, now, &mut outbox.objects);
+        let is_whole = outbox.objects.is_whole_review_due(now);
+        if is_whole {
+            motions::place(dr, now, &mut outbox.objects);
+        }
         outbox.objects.review(now, &mut |viewer, object| game.interest(viewer, object));
-        dr.reserve(bandwidth.measure(now, &outbox.objects));
+        if is_whole {
+            dr.reserve(bandwidth.measure(now, &outbox.objects));
+        }
     }
 
     fn push_event(&mut self, event: RoomEvent) {

@@ -2,7 +2,7 @@
 
 use evenkeel_core::{Malformed, PeerId, Reader, Varint, Wire};
 
-use crate::delivery::{Call, Delivery};
+use crate::delivery::{Call, Delivery, Target};
 use crate::message::{Denied, Gone};
 use crate::object::{FieldSet, ObjectId, Owner, Value};
 use crate::schema::GameMessage;
@@ -94,6 +94,16 @@ pub enum ObjectEvent {
         object: ObjectId,
         /// Why.
         why: Denied,
+    },
+    /// The server did not deliver reliable messages of this player to everybody they were for: it says too much at once, a
+    /// receiver has too many that wait, or the object of that scope is not this player's.
+    Unheard {
+        /// How many, since this was last said.
+        count: u64,
+        /// The kind of the last of them.
+        kind: u16,
+        /// Whom that was for.
+        party: Target,
     },
     /// A message arrived.
     Call {

@@ -2,7 +2,7 @@
 
 mod hear;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use evenkeel_core::{
     Channel, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Rejected, Seed, Span, earlier,
@@ -46,6 +46,8 @@ pub struct ObjectPeer {
     out: CallsOut,
     heard: CallsIn,
     instance: u64,
+    /// Its objects that the server knew when the connection broke. It holds them until this player is back.
+    held: BTreeSet<ObjectId>,
     events: VecDeque<ObjectEvent>,
     now: LocalTime,
     unsent: u64,
@@ -63,6 +65,7 @@ impl ObjectPeer {
             out: CallsOut::default(),
             heard: CallsIn::default(),
             instance: config.seed.child(INSTANCE).draws().bits(),
+            held: BTreeSet::new(),
             events: VecDeque::new(),
             now: LocalTime::MIN,
             unsent: 0,
@@ -242,6 +245,9 @@ impl ObjectPeer {
         let mine: Vec<u32> = self.table.iter().map(|(place, _)| place).collect();
         for place in mine {
             if let Some(entry) = self.table.at_mut(place) {
+                if entry.upward.is_some() {
+                    self.held.insert(entry.id);
+                }
                 (entry.upward, entry.downward) = (None, None);
             }
         }

@@ -157,6 +157,11 @@ impl Link {
         self.reliable_received
     }
 
+    /// How many reliable messages have arrived.
+    pub(crate) const fn reliable_received(&self) -> u64 {
+        self.reliable_received
+    }
+
     /// Whether reliable messages wait.
     pub(crate) fn has_reliable(&self) -> bool {
         !self.reliable.is_empty()

@@ -24,6 +24,15 @@ impl ObjectPeer {
             self.heard = CallsIn::default();
         }
         self.push_event(ObjectEvent::Ready { player, resumed, lost });
+        // What this player has destroyed meanwhile is not to come back.
+        let is_mine = |id: &ObjectId| self.table.get(*id).is_some_and(|entry| self.is_mine(entry));
+        let destroyed: Vec<ObjectId> = self.held.iter().filter(|id| !is_mine(id)).copied().collect();
+        self.held.clear();
+        if let Some(link) = self.link.as_mut().filter(|_| resumed) {
+            for id in destroyed {
+                link.send(&Frame::Drop { slot: 0, id, why: Gone::Destroyed }, self.now);
+            }
+        }
         for place in self.table.owned_by(Owner::Player(player)) {
             self.announce(place);
         }
@@ -55,6 +64,9 @@ impl ObjectPeer {
                 self.push_event(ObjectEvent::Denied { object: id, why });
             }
             Frame::Call(number, call) => self.on_call(number, call),
+            Frame::Unheard { count, kind, party } => {
+                self.push_event(ObjectEvent::Unheard { count, kind, party });
+            }
             _ => {}
         }
     }
@@ -156,6 +168,9 @@ impl ObjectPeer {
 
     pub(super) fn on_packet(&mut self, packet: Packet<'_>) {
         let now = self.now;
+        if self.has_overtaken_an_owner(&packet) {
+            return;
+        }
         let Some(link) = &mut self.link else { return };
         if !link.on_packet(&packet.head, &mut self.out, now) {
             return;
@@ -172,6 +187,20 @@ impl ObjectPeer {
                 state.values,
             );
         }
+    }
+
+    /// Whether a packet tells of what this player writes, and may have overtaken the message by which another became the owner. It
+    /// counts as lost, so that those values come again.
+    fn has_overtaken_an_owner(&self, packet: &Packet<'_>) -> bool {
+        let Some(link) = self.link.as_ref().filter(|link| packet.head.sent > link.reliable_received()) else {
+            return false;
+        };
+        packet.states.iter().any(|state| {
+            let copy = link.copies.known(state.slot, packet.head.sent);
+            copy.and_then(|copy| self.table.at(copy.place)).is_some_and(|entry| {
+                self.is_mine(entry) && entry.kind.written_by(Writer::Owner).0 & state.fields != 0
+            })
+        })
     }
 
     fn on_state(&mut self, packet: u64, sent: u64, slot: u32, fields: FieldSet, bytes: &[u8]) {

@@ -163,7 +163,7 @@ impl Endpoint for ObjectRoom {
     }
 
     fn poll_timeout(&self) -> Option<LocalTime> {
-        earlier(self.due.first().map(|(at, _)| *at), self.next_review)
+        earlier(self.due.first().map(|(at, _)| *at), earlier(self.next_review, self.news.at()))
     }
 }
 

@@ -2,10 +2,10 @@
 
 use evenkeel_core::PeerId;
 
-use super::{ObjectRoom, ObjectRoomEvent};
+use super::{ObjectRoom, ObjectRoomEvent, Player};
 use crate::link::{CallsIn, CallsOut};
-use crate::message::Frame;
-use crate::object::Owner;
+use crate::message::{Frame, Gone};
+use crate::object::{ObjectId, Owner};
 
 impl ObjectRoom {
     /// A player says which machine it is and what its game is made of.
@@ -21,22 +21,30 @@ impl ObjectRoom {
         }
         let resumed = player.instance == Some(instance);
         player.instance = Some(instance);
+        let early = player.out.take_early();
         if resumed {
             player.out.reconnect(received);
         } else {
             (player.out, player.heard) = (CallsOut::default(), CallsIn::default());
+            player.unheard = None;
         }
         link.is_greeted = true;
         link.send(&Frame::Welcome { player: from, resumed, received: player.heard.ordered }, now);
-        for call in core::mem::take(&mut player.early) {
-            let _ = player.out.push(call);
+        for call in early {
+            let is_taken = player.out.push(call);
+            debug_assert!(is_taken, "room was made for it");
         }
         self.push_event(ObjectRoomEvent::Ready { player: from, resumed });
-        self.review_soon_or(|room| room.review_player(from, &mut |_, _| super::scope::Interest::ByArea));
+        if resumed {
+            self.unhold(from);
+        } else {
+            self.dismiss(from);
+        }
+        self.welcome(from);
         self.schedule(from);
     }
 
-    /// Takes a player's connection away. Its own objects go with it; those it was given pass to the server.
+    /// Takes a player's connection away. Its objects wait for it, and nobody sees them meanwhile.
     pub(super) fn leave(&mut self, peer: PeerId) {
         let Some(player) = self.players.get_mut(peer) else { return };
         let Some(link) = player.link.take() else { return };
@@ -53,23 +61,46 @@ impl ObjectRoom {
             }
         }
         for place in self.table.owned_by(Owner::Player(peer)) {
-            let Some(entry) = self.table.at_mut(place) else { continue };
-            entry.upward = None;
-            let id = entry.id;
-            if id.creator() == peer {
-                self.destroy(id);
-            } else {
-                self.give(id, Owner::Server);
+            if let Some(entry) = self.table.at_mut(place) {
+                (entry.upward, entry.is_held) = (None, true);
             }
+            self.conceal_from_all(place, Gone::OutOfScope);
         }
-        if let Some(player) = self.players.get_mut(peer) {
-            player.owned = 0;
+    }
+
+    /// The machine that owned them is back: what it has is seen again, as the server has kept it.
+    fn unhold(&mut self, peer: PeerId) {
+        for place in self.table.owned_by(Owner::Player(peer)) {
+            if let Some(entry) = self.table.at_mut(place) {
+                entry.is_held = false;
+            }
+            self.reveal(place);
+        }
+    }
+
+    /// A player's machine is gone for good. What it created goes, whoever owns it; what it was given passes to the server.
+    fn dismiss(&mut self, peer: PeerId) {
+        let created = self.table.iter().filter(|(_, entry)| entry.charged_to == Some(peer));
+        let created: Vec<ObjectId> = created.map(|(_, entry)| entry.id).collect();
+        for object in created {
+            self.destroy(object);
+        }
+        for place in self.table.owned_by(Owner::Player(peer)) {
+            if let Some(object) = self.table.at(place).map(|entry| entry.id) {
+                self.pass_on(object, Owner::Server);
+            }
         }
     }
 
     /// Forgets players that have been away for too long.
     pub(super) fn forget_absent(&mut self) {
         let (now, remember) = (self.now, self.config.remember);
-        self.players.retain(|_, player| player.link.is_some() || now - player.left_at < remember);
+        let is_gone = |player: &Player| player.link.is_none() && now - player.left_at >= remember;
+        let gone = self.players.iter().filter(|(_, player)| is_gone(player));
+        let gone: Vec<PeerId> = gone.map(|(peer, _)| peer).collect();
+        for peer in gone {
+            self.dismiss(peer);
+            self.players.remove(peer);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The server's machine: every object of a room, who sees it, and the messages between players.
 //!
 //! - `change`: objects come into being, change, pass on and go.
-//! - `review`: who sees what, by [`scope`].
+//! - `review`: who sees what, by [`scope`]; `news`: the same for what is new.
 //! - `route`: messages, and what players may ask ([`quota`]).
 //! - `endpoint`: the calls of a driver.
 //! - `greet`: schemas are compared, and sessions go on after a lost connection.
@@ -9,6 +9,7 @@
 mod change;
 mod endpoint;
 mod greet;
+mod news;
 pub mod quota;
 mod review;
 mod route;
@@ -20,7 +21,7 @@ use evenkeel_core::{Channel, Draws, LocalTime, PeerId, Rejected, Seed, Span};
 use evenkeel_session::PeerMap;
 
 use crate::command::ObjectRoomEvent;
-use crate::delivery::Call;
+use crate::delivery::Target;
 use crate::link::{CallsIn, CallsOut, Link};
 use crate::message::{Frame, Packet};
 use crate::object::{FieldSet, LOCAL_MAX, LOCAL_MIN, ObjectId};
@@ -28,6 +29,7 @@ use crate::peer::check_packet;
 use crate::schema::Schema;
 use crate::table::ObjectTable;
 pub use endpoint::ObjectRoomCommand;
+use news::News;
 use quota::{Quotas, Refusals, Usage};
 use scope::{Area, ObjectView, Viewpoints};
 
@@ -90,15 +92,16 @@ struct Player {
     link: Option<Link>,
     out: CallsOut,
     heard: CallsIn,
-    /// Messages for it from before its greeting.
-    early: Vec<Call>,
+    /// How many of its reliable messages were not delivered, since it was told; and the kind and receivers of the last.
+    unheard: Option<(u64, u16, Target)>,
     /// The machine that it was last, unless none was greeted.
     instance: Option<u64>,
     /// When its connection broke.
     left_at: LocalTime,
     views: Viewpoints,
     reviewed_at: LocalTime,
-    owned: usize,
+    /// How many objects count against its quota: those it created, whoever owns them now.
+    charged: usize,
     usage: Usage,
     refusals: Refusals,
 }
@@ -114,7 +117,8 @@ pub struct ObjectRoom {
     /// Players with reliable messages.
     ready: VecDeque<PeerId>,
     next_review: Option<LocalTime>,
-    reviewed_at: LocalTime,
+    /// What is new, and when that alone is to be reviewed, if a game's own function decides.
+    news: News,
     events: VecDeque<ObjectRoomEvent>,
     draws: Draws,
     now: LocalTime,
@@ -141,7 +145,7 @@ impl ObjectRoom {
             due: BTreeSet::new(),
             ready: VecDeque::new(),
             next_review: None,
-            reviewed_at: LocalTime::MIN,
+            news: News::default(),
             events: VecDeque::new(),
             draws: config.seed.child(NAMES).draws(),
             now: LocalTime::MIN,
@@ -395,5 +399,6 @@ fn view(entry: &crate::table::Entry) -> ObjectView<'_> {
         owner: entry.owner,
         values: &entry.values,
         position: entry.position,
+        is_held: entry.is_held,
     }
 }

@@ -80,6 +80,8 @@ pub struct ObjectView<'a> {
     pub values: &'a [Value],
     /// Where it is, if it moves and that is known.
     pub position: Option<Vec3>,
+    /// Whether its owner is away and may come back. Nobody sees it meanwhile.
+    pub is_held: bool,
 }
 
 /// Where a player looks from.
@@ -117,6 +119,13 @@ impl Viewpoints {
             self.places = before;
         }
         leaps
+    }
+
+    /// Begins at the first object of a player that has looked from nowhere yet.
+    pub(crate) fn begin(&mut self, object: ObjectId, at: Vec3) {
+        if self.places.is_empty() {
+            self.places.insert(object, at);
+        }
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = Vec3> {

@@ -122,7 +122,7 @@ fn assert_converges(deeds: &[Deed], seed: u64) {
     for (number, deed) in deeds.iter().enumerate() {
         act(&mut net, *deed, number as u32, &mut said);
     }
-    net.run(6_000);
+    net.run(30_000);
     net.assert_settled();
     for (kind, delivery) in RELIABLE.into_iter().enumerate() {
         for (seat, expected) in said[kind].iter().enumerate() {
