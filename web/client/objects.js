@@ -7,8 +7,8 @@
 
 import { Reader, Rejected, Writer } from "./bytes.js";
 import {
-  DELIVERIES, OBJECTS_VERSION, putBytes, readCall, readPacket, readSlot, readText, splitValues, STATES, TAGS, toBytes, varint53,
-  writeCall, writeText,
+  DELIVERIES, OBJECTS_VERSION, putBytes, readCall, readPacket, readParty, readSlot, readText, splitValues, STATES, TAGS, toBytes,
+  varint53, writeCall, writeText,
 } from "./objects-wire.js";
 
 /** @typedef {import("./objects-wire.js").Schema} Schema */
@@ -24,6 +24,7 @@ import {
  *   | { event: "created", id: number, kind: string, owner: number | null, values: Record<string, any> }
  *   | { event: "changed", id: number, values: Record<string, any> } | { event: "owned", id: number, owner: number | null }
  *   | { event: "gone", id: number, why: "destroyed" | "out of scope" } | { event: "denied", id: number, why: string }
+ *   | { event: "unheard", count: number, kind: string, party: Party }
  *   | { event: "call", from: number | null, delivery: string, kind: string, values: Record<string, any> }} ObjectEvent
  */
 
@@ -37,7 +38,7 @@ const CALLS_MAX = 4096;
 const EVENTS_MAX = 65536;
 const REORDERED_MAX = 3;
 const [WAIT_FIRST, WAIT_MIN, WAIT_MAX] = [300 * MS, 60 * MS, 1500 * MS];
-const DENIALS = ["the name is taken", "there are too many objects", "the object is not this player's"];
+const DENIALS = ["the name is taken", "there are too many objects, or too many are new or passed on", "the object is not this player's"];
 const PLAYERS_MAX = 1024;
 
 export class Objects {
@@ -54,6 +55,8 @@ export class Objects {
   #objects = new Map();
   /** @type {ObjectEvent[]} */
   #events = [];
+  /** Its objects that the relay knew when the connection broke. @type {Set<number>} */
+  #held = new Set();
   #isConnected = false;
   #isGreeted = false;
   #datagramMax = 0;
@@ -153,8 +156,12 @@ export class Objects {
     this.#copies.clear();
     this.#orderedMarks = [];
     for (const [id, entry] of [...this.#objects]) {
+      const isKnown = entry.up !== null;
       entry.up = entry.down = null;
-      if (this.#isMine(entry)) continue;
+      if (this.#isMine(entry)) {
+        if (isKnown) this.#held.add(id);
+        continue;
+      }
       this.#objects.delete(id);
       this.#event({ event: "gone", id, why: "out of scope" });
     }
@@ -383,10 +390,14 @@ export class Objects {
     const slot = /** @type {number} */ (entry.up);
     this.#replicas[slot] = null;
     entry.up = null;
-    if (why === null) return;
+    if (why !== null) this.#sayDropped(slot, entry.id, why);
+  }
+
+  /** @param {number} slot @param {number} id @param {number} why */
+  #sayDropped(slot, id, why) {
     const writer = this.#begin(TAGS.drop);
     writer.varint53(slot);
-    writer.u32(entry.id);
+    writer.u32(id);
     writer.u8(why);
     this.#push(writer);
   }
@@ -430,6 +441,12 @@ export class Objects {
         const [slot, owner] = [readSlot(reader), varint53(reader)];
         return () => this.#onOwned(slot, owner === 0 ? null : owner - 1);
       }
+      case TAGS.unheard: {
+        const [count, kind, party] = [varint53(reader), varint53(reader), readParty(reader)];
+        const message = this.#schema.messages[kind];
+        if (message === undefined) throw new Rejected("field");
+        return () => this.#event({ event: "unheard", count, kind: message.name, party });
+      }
       case TAGS.denied: {
         const [id, why] = [reader.u32(), reader.u8()];
         return () => this.#onDenied(id, why);
@@ -466,6 +483,12 @@ export class Objects {
     for (const each of this.#unordered.values()) each.sentAt = null;
     for (const each of this.#recent.values()) each.isDue = true;
     this.#event({ event: "ready", player, resumed, lost });
+    // What this player has destroyed meanwhile is not to come back.
+    for (const id of resumed ? this.#held : []) {
+      const entry = this.#objects.get(id);
+      if (entry === undefined || !this.#isMine(entry)) this.#sayDropped(0, id, 0);
+    }
+    this.#held.clear();
     for (const entry of this.#objects.values()) if (entry.owner === player) this.#announce(entry);
   }
 
@@ -578,12 +601,26 @@ export class Objects {
       return entry === undefined ? null : { slot, values: splitValues(this.#schema.objects[entry.kind], set, new Reader(values)) };
     });
     return () => {
-      if (!this.#isGreeted) return;
+      if (!this.#isGreeted || this.#hasOvertakenAnOwner(packet.sent, states)) return;
       this.#acknowledged(packet);
       if (!this.#arrived(packet.number)) return;
       for (const call of packet.calls) this.#onCall(call);
       for (const state of states) if (state !== null) this.#onState(packet.number, state.slot, state.values);
     };
+  }
+
+  /**
+   * Whether a packet tells of what this player writes, and may have overtaken the message by which another became the owner. It
+   * counts as lost, so that those values come again.
+   * @param {number} sent @param {({ slot: number, values: [number, any][] } | null)[]} states
+   */
+  #hasOvertakenAnOwner(sent, states) {
+    return sent > this.#received && states.some((state) => {
+      const copy = state === null ? undefined : this.#copies.get(state.slot);
+      const entry = copy === undefined ? undefined : this.#objects.get(copy.id);
+      if (state === null || entry === undefined || !this.#isMine(entry)) return false;
+      return state.values.some(([field]) => this.#schema.objects[entry.kind].fields[field].writer === "owner");
+    });
   }
 
   /** @param {number} number @param {number} slot @param {[number, any][]} values */
