@@ -9,6 +9,7 @@ use crate::schema::GameMessage;
 
 /// What a player asks of its machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum ObjectCommand {
     /// Creates an object of its own. Ignored if its kind or its values are not of the schema.
     Create {
@@ -44,6 +45,7 @@ pub enum ObjectCommand {
 
 /// What happened to a player's objects and messages.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum ObjectEvent {
     /// The server has accepted this player.
     Ready {
@@ -120,6 +122,7 @@ pub enum ObjectEvent {
 
 /// What happened to a room's objects and messages.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum ObjectRoomEvent {
     /// A player's schema is the room's.
     Ready {
