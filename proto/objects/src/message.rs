@@ -32,6 +32,7 @@ const UNHEARD: u8 = 12;
 
 /// Why an object is gone.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
 pub enum Gone {
     /// It was destroyed.
     Destroyed,
@@ -41,6 +42,7 @@ pub enum Gone {
 
 /// Why the server did not accept an object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Denied {
     /// Its name is another object's, or not this player's to give.
     #[error("the name is taken: create the object again, under a new name")]
@@ -51,6 +53,12 @@ pub enum Denied {
     /// It is not this player's.
     #[error("the object is not this player's")]
     NotOwner,
+    /// It does not move so: one that is still has no motion, one that is planar stays at z = 0, and one that is spatial does not
+    /// turn, but accelerates. Said by the player's own machine.
+    #[error(
+        "the object does not move so: planar ones stay at z = 0, spatial ones have no turn rate, still ones no motion"
+    )]
+    Motion,
 }
 
 /// A message on the reliable channel.

@@ -14,7 +14,7 @@ use crate::delivery::Call;
 use crate::link::{CallsIn, CallsOut, Link};
 use crate::message::{Frame, Gone, Packet, VERSION};
 use crate::object::{FieldSet, ObjectId, Owner, Value};
-use crate::schema::{Schema, Writer};
+use crate::schema::{ObjectKind, Schema, Writer};
 use crate::table::{Entry, ObjectTable};
 
 /// Events that wait for the game. Beyond, the oldest is dropped.
@@ -75,6 +75,12 @@ impl ObjectPeer {
     /// The objects that this player knows: their names, kinds, owners and values.
     pub fn objects(&self) -> impl Iterator<Item = (ObjectId, u16, Owner, &[Value])> {
         self.table.iter().map(|(_, entry)| (entry.id, entry.number, entry.owner, &entry.values[..]))
+    }
+
+    /// The kind of an object that this player knows.
+    #[must_use]
+    pub fn kind(&self, object: ObjectId) -> Option<&'static ObjectKind> {
+        self.table.get(object).map(|entry| entry.kind)
     }
 
     /// Messages that were not taken because too many wait, or because they were not of the schema.

@@ -185,7 +185,7 @@ impl ObjectRoom {
         self.refuse(to, |refusals| match why {
             Denied::Name => refusals.names += 1,
             Denied::TooMany => refusals.objects += 1,
-            Denied::NotOwner => refusals.foreign += 1,
+            Denied::NotOwner | Denied::Motion => refusals.foreign += 1,
         });
         if let Some(link) = self.players.get_mut(to).and_then(|player| player.link.as_mut()) {
             link.send(&Frame::Denied { id, why }, now);

@@ -13,6 +13,7 @@ use crate::peer::{TICK_MIN, refusal};
 
 /// What the server's game asks of its room.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum ObjectRoomCommand {
     /// Creates an object of the server.
     Create {

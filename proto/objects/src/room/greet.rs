@@ -54,6 +54,7 @@ impl ObjectRoom {
         self.past_bytes += link.traffic.bytes;
         self.ready.retain(|ready| *ready != peer);
         player.left_at = self.now;
+        self.weights.retain(|(_, player), _| *player != peer);
         let places: Vec<u32> = self.table.iter().map(|(place, _)| place).collect();
         for place in places {
             if let Some(entry) = self.table.at_mut(place) {

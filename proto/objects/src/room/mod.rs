@@ -15,7 +15,7 @@ mod review;
 mod route;
 pub mod scope;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use evenkeel_core::{Channel, Draws, LocalTime, PeerId, Rejected, Seed, Span};
 use evenkeel_session::PeerMap;
@@ -52,7 +52,8 @@ pub struct ObjectRoomConfig {
     pub review: Span,
     /// Whether a game's own function decides, too. If so, nothing is shown before a review has asked it.
     pub asks_game: bool,
-    /// How fast the place from which a player looks may move, per second.
+    /// How fast the place from which a player looks may move, per second. Unbounded by default, because units are the game's: if
+    /// scopes hide something, set it to what the fastest object may do, or players leap about and see it all.
     pub look_speed_max: f64,
     /// What fields and messages may take for one player, with the headers of their datagrams; `None` if there is no limit.
     pub bits_per_second: Option<f64>,
@@ -120,6 +121,8 @@ pub struct ObjectRoom {
     /// What is new, and when that alone is to be reviewed, if a game's own function decides.
     news: News,
     events: VecDeque<ObjectRoomEvent>,
+    /// News of how much the motion of objects matters to those who see them.
+    weights: BTreeMap<(ObjectId, PeerId), f32>,
     draws: Draws,
     now: LocalTime,
     refused: u64,
@@ -147,6 +150,7 @@ impl ObjectRoom {
             next_review: None,
             news: News::default(),
             events: VecDeque::new(),
+            weights: BTreeMap::new(),
             draws: config.seed.child(NAMES).draws(),
             now: LocalTime::MIN,
             refused: 0,
@@ -217,6 +221,12 @@ impl ObjectRoom {
     pub fn packets_sent(&self) -> u64 {
         let links = self.players.values().filter_map(|player| player.link.as_ref());
         links.map(|link| link.traffic.packets).sum()
+    }
+
+    /// The next news of how much an object's motion matters to a player who sees it: 1, or what the game said by
+    /// [`Interest::Seen`](scope::Interest::Seen). Take it after the events.
+    pub fn poll_weight(&mut self) -> Option<(ObjectId, PeerId, f32)> {
+        self.weights.pop_first().map(|((object, player), weight)| (object, player, weight))
     }
 
     /// Tells the room a player's name.

@@ -133,15 +133,19 @@ impl ObjectRoom {
             (true, None) => None,
             (false, _) => Some(1.0),
         };
-        let weight = match rule(peer, &view(entry)) {
-            _ if is_mine => Some(1.0),
+        // What the game says counts for the motion, too. The area's weight does not: motion is fair by itself.
+        let weights = match rule(peer, &view(entry)) {
+            _ if is_mine => Some((1.0, 1.0)),
             _ if entry.is_held => None,
             Interest::Hidden => None,
-            Interest::Seen(weight) => Some(weight.clamp(1e-3, 1e3)),
-            Interest::ByArea => by_area(),
+            Interest::Seen(weight) => Some(weight.clamp(1e-3, 1e3)).map(|weight| (weight, weight)),
+            Interest::ByArea => by_area().map(|weight| (weight, 1.0)),
         };
-        match weight {
-            Some(weight) => self.show(place, peer, weight),
+        match weights {
+            Some((weight, of_motion)) => {
+                self.show(place, peer, weight);
+                self.weigh_motion(place, peer, of_motion);
+            }
             None if is_inside => self.conceal(place, peer, Gone::OutOfScope),
             None => {}
         }
@@ -200,12 +204,22 @@ impl ObjectRoom {
         self.schedule(peer);
     }
 
+    fn weigh_motion(&mut self, place: u32, peer: PeerId, weight: f32) {
+        let Some(entry) = self.table.at(place).filter(|entry| entry.moves()) else { return };
+        let Some((_, slot)) = entry.watchers.iter().find(|(watcher, _)| *watcher == peer) else { return };
+        let link = self.players.get_mut(peer).and_then(|player| player.link.as_mut());
+        if link.is_some_and(|link| link.replicas.weigh_motion(*slot, weight)) {
+            self.weights.insert((entry.id, peer), weight);
+        }
+    }
+
     pub(super) fn conceal(&mut self, place: u32, peer: PeerId, why: Gone) {
         let now = self.now;
         let Some(entry) = self.table.at_mut(place) else { return };
         let Some(index) = entry.watchers.iter().position(|(watcher, _)| *watcher == peer) else { return };
         let (_, slot) = entry.watchers.remove(index);
         let object = entry.id;
+        self.weights.remove(&(object, peer));
         if let Some(link) = self.players.get_mut(peer).and_then(|player| player.link.as_mut()) {
             link.replicas.close(slot);
             link.send(&Frame::Gone { slot, why }, now);
