@@ -15,6 +15,7 @@ import {
 /** @typedef {import("./objects-wire.js").Party} Party */
 /** @typedef {import("./objects-wire.js").Call} Call */
 /** @typedef {import("./objects-wire.js").Packet} Packet */
+/** @typedef {import("./quantize.js").MotionState} MotionState */
 /** @typedef {{ id: number, kind: number, owner: number | null, values: any[], bytes: Uint8Array[], up: number | null, down: number | null, written: number }} Entry */
 /** @typedef {{ id: number, created: number, dirty: number, life: number }} Replica */
 /** @typedef {{ slot: number, life: number, set: number } | { unordered: number } | { key: string, version: number }} Item */
@@ -39,6 +40,7 @@ const EVENTS_MAX = 65536;
 const REORDERED_MAX = 3;
 const [WAIT_FIRST, WAIT_MIN, WAIT_MAX] = [300 * MS, 60 * MS, 1500 * MS];
 const DENIALS = ["the name is taken", "there are too many objects, or too many are new or passed on", "the object is not this player's"];
+const ASTRAY = "the object does not move so: planar ones stay at z = 0, spatial ones have no turn rate, still ones no motion";
 const PLAYERS_MAX = 1024;
 
 export class Objects {
@@ -57,6 +59,8 @@ export class Objects {
   #events = [];
   /** Its objects that the relay knew when the connection broke. @type {Set<number>} */
   #held = new Set();
+  /** Objects that were last moved as their type does not move. @type {Set<number>} */
+  #astray = new Set();
   #isConnected = false;
   #isGreeted = false;
   #datagramMax = 0;
@@ -211,6 +215,23 @@ export class Objects {
     this.#event({ event: "gone", id, why: "destroyed" });
   }
 
+  /**
+   * Whether objects of this type move so. If not, the page is told, once.
+   * @param {number} id @param {MotionState} state
+   */
+  movesSo(id, { position, velocity, acceleration, turnRate }) {
+    const entry = this.#objects.get(id);
+    const motion = entry === undefined ? null : this.#schema.objects[entry.kind].motion;
+    const isFlat = [position, velocity, acceleration].every(([, , z]) => z === 0);
+    const movesSo = motion === null || (motion === "planar" && isFlat) || (motion === "spatial" && turnRate === 0);
+    if (movesSo) this.#astray.delete(id);
+    else if (!this.#astray.has(id)) {
+      this.#astray.add(id);
+      this.#event({ event: "denied", id, why: ASTRAY });
+    }
+    return movesSo;
+  }
+
   /** @param {number} now @param {number} id @param {number | null} to a player; null: the server */
   give(now, id, to) {
     this.#advance(now);
@@ -323,6 +344,7 @@ export class Objects {
 
   /** @param {ObjectEvent} event */
   #event(event) {
+    if (event.event === "gone") this.#astray.delete(event.id);
     if (this.#events.length === EVENTS_MAX) this.#events.shift();
     this.#events.push(event);
   }
