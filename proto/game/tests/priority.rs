@@ -83,11 +83,11 @@ impl Net {
         let threshold = Threshold { distance: 0.1, ..Threshold::default() };
         let dr = DrConfig { tick: Span::from_millis(20), budget, threshold, ..DrConfig::default() };
         let rules = Rules { draws: Seed::new(3).draws(), motes: Vec::new(), weight, labels };
-        let mut room = GameRoom::new(&GameConfig::from(dr.clone()), rules);
+        let mut room = GameRoom::new(&GameConfig::from(dr), rules);
         let now = LocalTime::from_nanos(0);
         let mut players = Vec::new();
         for number in 1..=PLAYERS {
-            let dr = DrConfig { topology: Topology::Relay(RELAY), ..dr.clone() };
+            let dr = DrConfig { topology: Topology::Relay(RELAY), ..dr };
             let mut machine = GamePlayer::new(&dr.into(), RELAY).with_schema(&GAME);
             room.handle_peer(now, PeerChange::Joined { peer: PeerId(number), datagram_max: 1_200 });
             machine.handle_peer(now, PeerChange::Joined { peer: RELAY, datagram_max: 1_200 });
