@@ -1,6 +1,7 @@
 //! A small game, client and server: ships with health and names, shots that must arrive, chat, areas of interest, late
 //! joiners, and a rule of the server for hits. `cargo run --example skirmish -p evenkeel`
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::time::Duration;
 
@@ -42,11 +43,13 @@ const FULL: u8 = 100;
 #[derive(Default)]
 pub(crate) struct Rules {
     rock: Option<ObjectId>,
+    /// By player: nobody is healed by another ship.
+    health: BTreeMap<PeerId, u8>,
 }
 
 impl Rules {
     /// A ship loses health if a shot reaches it; who destroys one scores.
-    fn fire(&self, by: PeerId, at: ObjectId, outbox: &mut GameOutbox) -> Option<()> {
+    fn fire(&mut self, by: PeerId, at: ObjectId, outbox: &mut GameOutbox) -> Option<()> {
         let room = outbox.objects();
         let shooter = room.objects().find(|object| object.owner == Owner::Player(by))?;
         let (from, to) = (shooter.position?, room.object(at)?.position?);
@@ -54,9 +57,10 @@ impl Rules {
         if from.distance(to) > RANGE || shooter == at {
             return None;
         }
-        let left = health.saturating_sub(25);
-        outbox.objects_mut().update(at, |ship: &mut Ship| ship.health = if left == 0 { FULL } else { left });
-        if left == 0 {
+        let left = if health <= 25 { FULL } else { health - 25 };
+        self.health.insert(at.creator(), left);
+        outbox.objects_mut().update(at, |ship: &mut Ship| ship.health = left);
+        if health <= 25 {
             outbox.objects_mut().update(shooter, |ship: &mut Ship| ship.score += 1);
         }
         outbox.tell(Target::Scope(at), Delivery::ReliableUnordered, &Hit { ship: at, by });
@@ -66,14 +70,16 @@ impl Rules {
 
 impl GameLogic for Rules {
     fn objects(&self) -> ObjectRoomConfig {
-        ObjectRoomConfig { schema: &SKIRMISH, area: SIGHT, ..ObjectRoomConfig::default() }
+        let look_speed_max = 50.0; // Somewhat faster than ships, so that nobody leaps about to see it all.
+        ObjectRoomConfig { schema: &SKIRMISH, area: SIGHT, look_speed_max, ..ObjectRoomConfig::default() }
     }
 
     fn object_event(&mut self, event: &ObjectRoomEvent, outbox: &mut GameOutbox) {
         if let ObjectRoomEvent::Created { object, owner } = event {
             // The name is the one in the player's token, whatever its ship says.
             let welcome = Say { text: format!("{} joined", outbox.objects().name(*owner)) };
-            outbox.objects_mut().update(*object, |ship: &mut Ship| ship.health = FULL);
+            let health = self.health.get(owner).copied().unwrap_or(FULL);
+            outbox.objects_mut().update(*object, |ship: &mut Ship| ship.health = health);
             outbox.tell(Target::Room, Delivery::ReliableOrdered, &welcome);
         } else if let Some((by, Fire { at })) = event.message() {
             self.fire(by, at, outbox);

@@ -148,7 +148,7 @@ impl<C: SessionClock> Bot<C> {
                     }
                     self.events.push_back(event);
                 }
-                PlayerEvent::Message { .. } | PlayerEvent::Object(_) | PlayerEvent::Clock { .. } => {}
+                _ => {}
             }
         }
         if self.draw.is_due(now) {

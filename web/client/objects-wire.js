@@ -12,6 +12,7 @@ export const OBJECTS_VERSION = 0x51;
 /** Tags of frames on the reliable stream. */
 export const TAGS = Object.freeze({
   packet: 0, hello: 1, welcome: 2, refused: 3, create: 4, gone: 5, owned: 6, adopt: 7, give: 8, denied: 9, call: 10, drop: 11,
+  unheard: 12,
 });
 /** Begins the fields of objects in a packet. */
 const STATES = 8;
@@ -310,7 +311,7 @@ export function splitValues(kind, set, reader) {
 }
 
 /** @param {Reader} reader @returns {Party} */
-function readParty(reader) {
+export function readParty(reader) {
   const tag = reader.u8();
   if (tag === 0) return { to: "server" };
   if (tag === 1) return { to: "room" };

@@ -7,14 +7,15 @@
 
 import { Reader, Rejected, Writer } from "./bytes.js";
 import {
-  DELIVERIES, OBJECTS_VERSION, putBytes, readCall, readPacket, readSlot, readText, splitValues, STATES, TAGS, toBytes, varint53,
-  writeCall, writeText,
+  DELIVERIES, OBJECTS_VERSION, putBytes, readCall, readPacket, readParty, readSlot, readText, splitValues, STATES, TAGS, toBytes,
+  varint53, writeCall, writeText,
 } from "./objects-wire.js";
 
 /** @typedef {import("./objects-wire.js").Schema} Schema */
 /** @typedef {import("./objects-wire.js").Party} Party */
 /** @typedef {import("./objects-wire.js").Call} Call */
 /** @typedef {import("./objects-wire.js").Packet} Packet */
+/** @typedef {import("./quantize.js").MotionState} MotionState */
 /** @typedef {{ id: number, kind: number, owner: number | null, values: any[], bytes: Uint8Array[], up: number | null, down: number | null, written: number }} Entry */
 /** @typedef {{ id: number, created: number, dirty: number, life: number }} Replica */
 /** @typedef {{ slot: number, life: number, set: number } | { unordered: number } | { key: string, version: number }} Item */
@@ -24,6 +25,7 @@ import {
  *   | { event: "created", id: number, kind: string, owner: number | null, values: Record<string, any> }
  *   | { event: "changed", id: number, values: Record<string, any> } | { event: "owned", id: number, owner: number | null }
  *   | { event: "gone", id: number, why: "destroyed" | "out of scope" } | { event: "denied", id: number, why: string }
+ *   | { event: "unheard", count: number, kind: string, party: Party }
  *   | { event: "call", from: number | null, delivery: string, kind: string, values: Record<string, any> }} ObjectEvent
  */
 
@@ -37,7 +39,8 @@ const CALLS_MAX = 4096;
 const EVENTS_MAX = 65536;
 const REORDERED_MAX = 3;
 const [WAIT_FIRST, WAIT_MIN, WAIT_MAX] = [300 * MS, 60 * MS, 1500 * MS];
-const DENIALS = ["the name is taken", "there are too many objects", "the object is not this player's"];
+const DENIALS = ["the name is taken", "there are too many objects, or too many are new or passed on", "the object is not this player's"];
+const ASTRAY = "the object does not move so: planar ones stay at z = 0, spatial ones have no turn rate, still ones no motion";
 const PLAYERS_MAX = 1024;
 /** The most bytes of a value of an object, so that it fits a packet. */
 const VALUE_MAX = 514;
@@ -56,6 +59,10 @@ export class Objects {
   #objects = new Map();
   /** @type {ObjectEvent[]} */
   #events = [];
+  /** Its objects that the relay knew when the connection broke. @type {Set<number>} */
+  #held = new Set();
+  /** Objects that were last moved as their type does not move. @type {Set<number>} */
+  #astray = new Set();
   #isConnected = false;
   #isGreeted = false;
   #datagramMax = 0;
@@ -156,9 +163,12 @@ export class Objects {
     this.#copies.clear();
     this.#orderedMarks = [];
     for (const [id, entry] of [...this.#objects]) {
+      const isKnown = entry.up !== null;
       entry.up = entry.down = null;
-      // What it was given passes to the server.
-      if (this.#isMine(entry) && entry.owner === id % PLAYERS_MAX) continue;
+      if (this.#isMine(entry)) {
+        if (isKnown) this.#held.add(id);
+        continue;
+      }
       this.#objects.delete(id);
       this.#event({ event: "gone", id, why: "out of scope" });
     }
@@ -207,6 +217,23 @@ export class Objects {
     if (entry === undefined || !this.#isMine(entry)) return;
     this.#forget(entry, 0);
     this.#event({ event: "gone", id, why: "destroyed" });
+  }
+
+  /**
+   * Whether objects of this type move so. If not, the page is told, once.
+   * @param {number} id @param {MotionState} state
+   */
+  movesSo(id, { position, velocity, acceleration, turnRate }) {
+    const entry = this.#objects.get(id);
+    const motion = entry === undefined ? null : this.#schema.objects[entry.kind].motion;
+    const isFlat = [position, velocity, acceleration].every(([, , z]) => z === 0);
+    const movesSo = motion === null || (motion === "planar" && isFlat) || (motion === "spatial" && turnRate === 0);
+    if (movesSo) this.#astray.delete(id);
+    else if (!this.#astray.has(id)) {
+      this.#astray.add(id);
+      this.#event({ event: "denied", id, why: ASTRAY });
+    }
+    return movesSo;
   }
 
   /** @param {number} now @param {number} id @param {number | null} to a player; null: the server */
@@ -322,6 +349,7 @@ export class Objects {
 
   /** @param {ObjectEvent} event */
   #event(event) {
+    if (event.event === "gone") this.#astray.delete(event.id);
     if (this.#events.length === EVENTS_MAX) this.#events.shift();
     this.#events.push(event);
   }
@@ -389,10 +417,14 @@ export class Objects {
     const slot = /** @type {number} */ (entry.up);
     this.#replicas[slot] = null;
     entry.up = null;
-    if (why === null) return;
+    if (why !== null) this.#sayDropped(slot, entry.id, why);
+  }
+
+  /** @param {number} slot @param {number} id @param {number} why */
+  #sayDropped(slot, id, why) {
     const writer = this.#begin(TAGS.drop);
     writer.varint53(slot);
-    writer.u32(entry.id);
+    writer.u32(id);
     writer.u8(why);
     this.#push(writer);
   }
@@ -436,6 +468,12 @@ export class Objects {
         const [slot, owner] = [readSlot(reader), varint53(reader)];
         return () => this.#onOwned(slot, owner === 0 ? null : owner - 1);
       }
+      case TAGS.unheard: {
+        const [count, kind, party] = [varint53(reader), varint53(reader), readParty(reader)];
+        const message = this.#schema.messages[kind];
+        if (message === undefined) throw new Rejected("field");
+        return () => this.#event({ event: "unheard", count, kind: message.name, party });
+      }
       case TAGS.denied: {
         const [id, why] = [reader.u32(), reader.u8()];
         return () => this.#onDenied(id, why);
@@ -475,6 +513,12 @@ export class Objects {
     for (const each of this.#unordered.values()) each.sentAt = null;
     for (const each of this.#recent.values()) each.isDue = true;
     this.#event({ event: "ready", player, resumed, lost });
+    // What this player has destroyed meanwhile is not to come back.
+    for (const id of resumed ? this.#held : []) {
+      const entry = this.#objects.get(id);
+      if (entry === undefined || !this.#isMine(entry)) this.#sayDropped(0, id, 0);
+    }
+    this.#held.clear();
     for (const entry of this.#objects.values()) if (entry.owner === player) this.#announce(entry);
   }
 

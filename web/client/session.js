@@ -182,6 +182,7 @@ export class RelaySession {
    */
   observeObject(id, state, threshold, at) {
     const now = this.#clock.now();
+    if (this.objects !== null && !this.objects.movesSo(id, state)) return this.#takeObjectEvents();
     this.peer?.observeEntity(now, id, state, threshold, at === null ? now : Math.min(at, now));
     this.#pump();
   }

@@ -63,6 +63,49 @@ export function objectTests(file) {
     equal(JSON.stringify(objects.objects()), before);
   });
 
+  test("objects: what is destroyed while away is told of at the return", () => {
+    const objects = new Objects({ schema: parseSchema(file.schema), tick: file.tick, instance: 5n });
+    const said = () => {
+      const all = [];
+      for (let bytes = objects.pollReliable(); bytes !== undefined; bytes = objects.pollReliable()) all.push(toHex(bytes));
+      return all;
+    };
+    const welcome = (/** @type {boolean} */ resumed) => unhex(`510201000000${resumed ? "01" : "00"}00`);
+    objects.join(0, 1200);
+    equal(objects.handleMessage(0, "reliable", welcome(false)), null);
+    objects.create(0, SHIP, "Ship", {});
+    objects.leave(1);
+    objects.destroy(1, SHIP);
+    objects.join(2, 1200);
+    said();
+    equal(objects.handleMessage(2, "reliable", welcome(true)), null);
+    equal(JSON.stringify(said()), JSON.stringify(["510b000100008000"]));
+  });
+
+  test("objects: a player is told what was not delivered", () => {
+    const { objects } = replay(file);
+    equal(objects.handleMessage(2e9, "reliable", unhex("510c07000202")), null);
+    const events = [];
+    for (let event = objects.pollEvent(); event !== undefined; event = objects.pollEvent()) events.push(event);
+    const expected = [{ event: "unheard", count: 7, kind: "Note", party: { to: "player", player: 2 } }];
+    equal(JSON.stringify(events), JSON.stringify(expected));
+    assert(objects.handleMessage(2e9, "reliable", unhex("510c070902")) !== null, "there is no such message");
+  });
+
+  test("objects: they move as their type says", () => {
+    const schema = parseSchema("game test\nplanar object Flat:\nspatial object Deep:\nstill object Sign:\n");
+    const objects = new Objects({ schema, tick: file.tick, instance: 5n });
+    ["Flat", "Deep", "Sign"].forEach((kind, number) => objects.create(0, SHIP + 1024 * number, kind, {}));
+    /** @param {number} z @param {number} turnRate */
+    const state = (z, turnRate) => ({ position: [0, 0, z], velocity: [0, 0, 0], acceleration: [0, 0, 0], turnRate });
+    const moves = [state(0, 1), state(3, 0), state(3, 1)].map((each) =>
+      [0, 1, 2].map((number) => objects.movesSo(SHIP + 1024 * number, /** @type {any} */ (each))));
+    equal(JSON.stringify(moves), JSON.stringify([[true, false, false], [false, true, false], [false, false, false]]));
+    const denied = [];
+    for (let event = objects.pollEvent(); event !== undefined; event = objects.pollEvent()) if (event.event === "denied") denied.push(event.id);
+    equal(JSON.stringify(denied), JSON.stringify([SHIP + 1024, SHIP + 2048, SHIP, SHIP + 1024]));
+  });
+
   test("objects: every type of value reads back", () => {
     const description = "game test\nspatial object All: owner a: u8, owner b: u16, owner c: i32, owner d: f32, owner e: f64, owner f: bool, owner g: text,"
       + " owner h: optional text, owner i: list of (u8 and text), owner j: vector, owner k: time, owner l: object,\n";

@@ -78,6 +78,8 @@ impl ObjectGame {
         for view in self.room().objects() {
             let is_seen = self.room().watchers(view.object).any(|who| who == peer(player));
             let bounds = match view.position {
+                // It waits for its owner, and nobody sees it meanwhile.
+                _ if view.is_held => (false, false),
                 _ if view.kind != Ship::KIND || view.owner == mine => (true, true),
                 None => (false, false),
                 Some(at) => reach(&self.config.area, &from, at),
@@ -148,5 +150,7 @@ fn reach(area: &Area, from: &[Vec3], at: Vec3) -> (bool, bool) {
             let is_seen = from.iter().any(is_near);
             (is_seen, is_seen)
         }
+        // No game has another area.
+        _ => (false, true),
     }
 }

@@ -220,7 +220,7 @@ impl ObjectGame {
                 let others = self.players.iter().copied().filter(|player| *player != from);
                 others.filter(is_ready).collect()
             }
-            Target::Scope(_) => Vec::new(),
+            _ => Vec::new(),
         };
         nodes.into_iter().map(|node| (node, life(node))).collect()
     }

@@ -194,7 +194,7 @@ impl<C: SessionClock> ArenaBot<C> {
                     }
                     self.events.push_back(event);
                 }
-                PlayerEvent::Message { .. } | PlayerEvent::Object(_) | PlayerEvent::Clock { .. } => {}
+                _ => {}
             }
         }
         if self.draw.is_due(now) {

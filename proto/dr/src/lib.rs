@@ -94,4 +94,4 @@ pub use owner::Threshold;
 pub use peer::DrPeer;
 pub use policy::{FairnessPolicy, PairWeight, PolicyKind};
 pub use receiver::Placement;
-pub use relay::{DrRelay, DrRoom, Limits, RoomEntity};
+pub use relay::{DrRelay, DrRoom, Limits, MotionSpace, RoomEntity};

@@ -9,6 +9,7 @@ use evenkeel_sync_ms::{SmsCommand, SmsEvent};
 
 /// A command to the machine of a room with a game.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum RoomCommand {
     /// A command to the relay in it.
     Relay(RelayCommand),
@@ -25,6 +26,7 @@ pub enum RoomCommand {
 
 /// An event of the machine of a room with a game.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum RoomEvent {
     /// An event of the relay in it.
     Relay(DrEvent),

@@ -1,8 +1,8 @@
 //! What the objects of a room tell its relay: who owns which motion, and who sees it. And back: where everything is.
 
-use evenkeel_core::{LocalTime, PeerId, SessionClock, Span};
-use evenkeel_dr::{DrRelay, EntityId};
-use evenkeel_objects::{LOCAL_MIN, ObjectId, ObjectRoom, ObjectRoomEvent};
+use evenkeel_core::{Endpoint, LocalTime, PeerId, SessionClock, Span};
+use evenkeel_dr::{DrRelay, EntityId, MotionSpace, PairWeight, RelayCommand};
+use evenkeel_objects::{LOCAL_MIN, ObjectId, ObjectMotion, ObjectRoom, ObjectRoomEvent};
 
 /// The headers around a datagram, in bits: IPv4, UDP, QUIC with its tag, and QUIC's frame.
 const OVERHEAD_BITS: f64 = 8.0 * (20.0 + 8.0 + 27.0 + 3.0);
@@ -19,8 +19,43 @@ pub(crate) fn scope<C: SessionClock>(dr: &mut DrRelay<C>) {
     dr.scope_from(LOCAL_MIN);
 }
 
+/// Where objects that move so move.
+pub(crate) const fn space(motion: ObjectMotion) -> MotionSpace {
+    match motion {
+        ObjectMotion::Still => MotionSpace::Nowhere,
+        ObjectMotion::Planar => MotionSpace::Plane,
+        ObjectMotion::Spatial => MotionSpace::Space,
+        _ => MotionSpace::Any,
+    }
+}
+
+/// Where an object of the room moves; nowhere if there is none.
+pub(crate) fn space_of(objects: &ObjectRoom, object: ObjectId) -> MotionSpace {
+    let kind = objects.object(object).and_then(|view| objects.config().schema.object(view.kind));
+    kind.map_or(MotionSpace::Nowhere, |kind| space(kind.motion))
+}
+
+/// Sets how much an object's motion matters to a player.
+pub(crate) fn weigh<C: SessionClock>(
+    dr: &mut DrRelay<C>,
+    now: LocalTime,
+    (object, receiver, weight): (ObjectId, PeerId, f32),
+) {
+    if let Some(weight) = PairWeight::new(f64::from(weight)) {
+        dr.handle_command(now, RelayCommand::Weigh { entity: entity(object), receiver, weight });
+    }
+}
+
 /// Applies an event of the objects to their motion.
-pub(crate) fn apply<C: SessionClock>(dr: &mut DrRelay<C>, now: LocalTime, event: &ObjectRoomEvent) {
+pub(crate) fn apply<C: SessionClock>(
+    dr: &mut DrRelay<C>,
+    now: LocalTime,
+    event: &ObjectRoomEvent,
+    objects: &ObjectRoom,
+) {
+    if let ObjectRoomEvent::Created { object, .. } | ObjectRoomEvent::Owned { object, .. } = *event {
+        dr.confine(entity(object), space_of(objects, object));
+    }
     match *event {
         ObjectRoomEvent::Created { object, owner } => dr.grant(now, entity(object), Some(owner)),
         ObjectRoomEvent::Owned { object, owner } => dr.grant(now, entity(object), owner.player()),

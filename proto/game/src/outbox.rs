@@ -9,6 +9,8 @@ use evenkeel_session::game::{emit_message, fits};
 use evenkeel_sync_ms::SmsCommand;
 use evenkeel_sync_ms::message::PAYLOAD_MAX;
 
+use crate::motions;
+
 /// Messages and updates that wait to be sent; they are drained after every call. Beyond, they are dropped and counted.
 pub const OUTGOING_MAX: usize = 65_536;
 /// Their bytes.
@@ -50,11 +52,15 @@ impl GameOutbox {
         self.objects.call(Call { delivery, party: to, kind: T::KIND, bytes: message.to_bytes() });
     }
 
-    /// Reports the motion of an object that the server owns. Call it at every tick.
-    pub fn observe(&mut self, object: ObjectId, state: MotionState) {
-        if self.motions.len() < OUTGOING_MAX {
+    /// Reports the motion of an object that the server owns. Call it at every tick. Returns false, and does nothing, if there is no
+    /// such object, or if objects of its type do not move so: planar ones stay at z = 0, spatial ones have no turn rate, and still
+    /// ones no motion.
+    pub fn observe(&mut self, object: ObjectId, state: MotionState) -> bool {
+        let moves_so = motions::space_of(&self.objects, object).has(&state);
+        if moves_so && self.motions.len() < OUTGOING_MAX {
             self.motions.push_back((object, state));
         }
+        moves_so
     }
 
     pub(super) fn of(objects: ObjectRoom) -> Self {

@@ -27,16 +27,18 @@ mod command;
 
 pub use command::{PlayerCommand, PlayerEvent};
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use evenkeel_core::clock::MirroredClock;
 use evenkeel_core::{
     Channel, Endpoint, LocalTime, PeerChange, PeerId, Rejected, SessionClock, Span, Synchronized, earlier,
 };
-use evenkeel_dr::{DrCommand, DrPeer};
+use evenkeel_dr::{DrCommand, DrPeer, EntityId, MotionState};
 use evenkeel_objects::message::VERSION as OBJECTS;
 use evenkeel_objects::schema::EMPTY;
-use evenkeel_objects::{Gone, ObjectCommand, ObjectEvent, ObjectPeer, ObjectPeerConfig, Owner, Schema};
+use evenkeel_objects::{
+    Denied, Gone, ObjectCommand, ObjectEvent, ObjectId, ObjectPeer, ObjectPeerConfig, Owner, Schema,
+};
 use evenkeel_session::envelope::is_same_kind;
 use evenkeel_session::game::{emit_message, fits, parse_message};
 use evenkeel_sync_ms::message::VERSION as SYNC;
@@ -44,7 +46,7 @@ use evenkeel_sync_ms::{Smc, SmcCommand, SmcEvent};
 
 use crate::config::GameConfig;
 use crate::follower::Follower;
-use crate::motions::entity;
+use crate::motions::{entity, space};
 
 /// Messages that wait to be sent, and that wait for the game. A driver drains both after every call.
 const WAITING_MAX: usize = 1_024;
@@ -62,6 +64,8 @@ pub struct GamePlayer<C = Synchronized> {
     objects: ObjectPeer,
     object_config: ObjectPeerConfig,
     object_events: VecDeque<ObjectEvent>,
+    /// Objects that were last moved as their type does not move.
+    astray: BTreeSet<ObjectId>,
     player: Option<PeerId>,
     /// Session time minus local time, as last told, and whether that is still to be told.
     offset: Option<Span>,
@@ -92,6 +96,7 @@ impl<C: SessionClock> GamePlayer<C> {
             objects: ObjectPeer::new(&object_config),
             object_config,
             object_events: VecDeque::new(),
+            astray: BTreeSet::new(),
             player: None,
             offset: None,
             is_offset_new: false,
@@ -158,11 +163,42 @@ impl<C: SessionClock> GamePlayer<C> {
             {
                 self.dr.handle_command(now, DrCommand::End { entity: entity(object) });
             }
-            if self.object_events.len() == OBJECT_EVENTS_MAX {
-                self.object_events.pop_front();
+            if let ObjectEvent::Gone { object, .. } = event {
+                self.astray.remove(&object);
             }
-            self.object_events.push_back(event);
+            self.push_object_event(event);
         }
+    }
+
+    fn on_motion_command(&mut self, now: LocalTime, mut command: DrCommand) {
+        match &mut command {
+            DrCommand::Observe { entity, state } if !self.moves_so(*entity, state) => return,
+            DrCommand::ObserveAll { states } => {
+                states.retain(|(entity, state)| self.moves_so(*entity, state))
+            }
+            _ => {}
+        }
+        self.dr.handle_command(now, command);
+    }
+
+    /// Whether an object of this type moves so. If not, the game is told, once.
+    fn moves_so(&mut self, entity: EntityId, state: &MotionState) -> bool {
+        let object = ObjectId(entity.0);
+        let Some(kind) = self.objects.kind(object) else { return true };
+        let moves_so = space(kind.motion).has(state);
+        if moves_so {
+            self.astray.remove(&object);
+        } else if self.astray.insert(object) {
+            self.push_object_event(ObjectEvent::Denied { object, why: Denied::Motion });
+        }
+        moves_so
+    }
+
+    fn push_object_event(&mut self, event: ObjectEvent) {
+        if self.object_events.len() == OBJECT_EVENTS_MAX {
+            self.object_events.pop_front();
+        }
+        self.object_events.push_back(event);
     }
 
     fn on_object_command(&mut self, now: LocalTime, command: ObjectCommand) {
@@ -187,7 +223,7 @@ impl<C: SessionClock> Endpoint for GamePlayer<C> {
 
     fn handle_command(&mut self, now: LocalTime, command: PlayerCommand) {
         match command {
-            PlayerCommand::Motion(command) => self.dr.handle_command(now, command),
+            PlayerCommand::Motion(command) => self.on_motion_command(now, command),
             PlayerCommand::Act { reliable, bytes } => {
                 let now = self.follow(now);
                 self.sync.machine.handle_command(now, SmcCommand::Act { reliable, bytes });

@@ -155,6 +155,8 @@ impl<G: GameLogic, C: SessionClock> GameRoom<G, C> {
             }
             if let Some(event) = self.outbox.objects.poll_event() {
                 self.on_object_event(now, event);
+            } else if let Some(weighed) = self.outbox.objects.poll_weight() {
+                motions::weigh(&mut self.dr, now, weighed);
             } else if let Some((object, state)) = self.outbox.poll_motion() {
                 self.dr.observe(now, motions::entity(object), &state);
             } else if let Some(update) = self.outbox.poll_update() {
@@ -173,7 +175,7 @@ impl<G: GameLogic, C: SessionClock> GameRoom<G, C> {
     }
 
     fn on_object_event(&mut self, now: LocalTime, event: ObjectRoomEvent) {
-        motions::apply(&mut self.dr, now, &event);
+        motions::apply(&mut self.dr, now, &event, &self.outbox.objects);
         self.outbox.objects.advance(now);
         self.game.object_event(&event, &mut self.outbox);
         if motions::concerns_driver(&event).is_some() {
@@ -188,9 +190,14 @@ impl<G: GameLogic, C: SessionClock> GameRoom<G, C> {
             return;
         }
         outbox.objects.advance(now);
-        motions::place(dr, now, &mut outbox.objects);
+        let is_whole = outbox.objects.is_whole_review_due(now);
+        if is_whole {
+            motions::place(dr, now, &mut outbox.objects);
+        }
         outbox.objects.review(now, &mut |viewer, object| game.interest(viewer, object));
-        dr.reserve(bandwidth.measure(now, &outbox.objects));
+        if is_whole {
+            dr.reserve(bandwidth.measure(now, &outbox.objects));
+        }
     }
 
     fn push_event(&mut self, event: RoomEvent) {

@@ -144,8 +144,12 @@ fn a_message_of_the_game_is_never_one_of_another_version() {
     let mut peer = DrPeer::new(&dr_config());
     peer.handle_peer(at(0), joined(RELAY));
     for channel in [Channel::Reliable, Channel::Datagram] {
-        let other = Err(Rejected::Malformed(Malformed::Version { found: 200, supported: 1 }));
-        for (bytes, answer) in [(&b"G"[..], Err(Rejected::Unexpected)), (&[200][..], other)] {
+        let other = Err(Rejected::Malformed(Malformed::Version { found: 9, supported: 1 }));
+        for (bytes, answer) in [
+            (&b"G"[..], Err(Rejected::Unexpected)),
+            (&[200][..], Err(Rejected::Unexpected)),
+            (&[9][..], other),
+        ] {
             assert_eq!(relay.handle_message(at(1), ADA, channel, bytes), answer);
             assert_eq!(peer.handle_message(at(1), RELAY, channel, bytes), answer);
         }

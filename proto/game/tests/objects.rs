@@ -5,7 +5,7 @@ use evenkeel_core::{Channel, Endpoint, LocalTime, PeerChange, PeerId, SessionTim
 use evenkeel_dr::{DrCommand, DrConfig, DrRoom, EntityId, MotionState, RoomEntity, Topology};
 use evenkeel_game::{GameConfig, GameLogic, GameOutbox, GamePlayer, GameRoom, PlayerCommand, PlayerEvent};
 use evenkeel_objects::{
-    Area, Interest, LOCAL_MIN, Object, ObjectCommand, ObjectEvent, ObjectId, ObjectRoomConfig,
+    Area, Denied, Interest, LOCAL_MIN, Object, ObjectCommand, ObjectEvent, ObjectId, ObjectRoomConfig,
     ObjectRoomEvent, ObjectView, Owner,
 };
 
@@ -17,6 +17,10 @@ evenkeel_objects::schema! {
         Ship: planar { owner cloaked: bool, server health: u8 }
         /// A rock of the server.
         Rock: planar { owner size: u8 }
+        /// A probe.
+        Probe: spatial { owner size: u8 }
+        /// A sign.
+        Sign: still { owner size: u8 }
     }
     messages {}
 }
@@ -28,6 +32,9 @@ const RANGE: f64 = 50.0;
 #[derive(Default)]
 struct Rules {
     rock: Option<ObjectId>,
+    /// Whether it lifts the rock off its plane, and how often that was refused.
+    tilts: bool,
+    refused: u32,
 }
 
 impl GameLogic for Rules {
@@ -54,7 +61,8 @@ impl GameLogic for Rules {
             self.rock.or_else(|| outbox.objects_mut().create_object(&Rock { size: 1 }, Some(state.position)));
         self.rock = rock;
         if let Some(rock) = rock {
-            outbox.observe(rock, state);
+            let position = Vec3 { z: if self.tilts { 1.0 } else { 0.0 }, ..state.position };
+            self.refused += u32::from(!outbox.observe(rock, MotionState { position, ..state }));
         }
     }
 }
@@ -91,9 +99,13 @@ fn entity(object: ObjectId) -> EntityId {
 
 impl Net {
     fn new(places: &[f64]) -> Self {
+        Self::with(places, Rules::default())
+    }
+
+    fn with(places: &[f64], rules: Rules) -> Self {
         let config = GameConfig::from(DrConfig { tick: STEP, ..DrConfig::default() });
         let mut net = Self {
-            room: GameRoom::new(&config, Rules::default()),
+            room: GameRoom::new(&config, rules),
             players: Vec::new(),
             places: places.iter().map(|x| at(*x, 0.0)).collect(),
             pilots: (0..places.len()).collect(),
@@ -238,4 +250,60 @@ fn cloaked_object_is_never_told_of() {
     assert_eq!(net.events[1].iter().filter(created).count(), 0);
     let health = |net: &Net| net.room.game().rock.is_some();
     assert!(health(&net));
+}
+
+fn denied(net: &Net, object: ObjectId) -> usize {
+    let wanted = ObjectEvent::Denied { object, why: Denied::Motion };
+    let is_it = |event: &&PlayerEvent| matches!(event, PlayerEvent::Object(event) if *event == wanted);
+    net.events[0].iter().filter(is_it).count()
+}
+
+#[test]
+fn objects_move_as_their_type_says() {
+    let mut net = Net::new(&[0.0, 20.0]);
+    let flat = MotionState { turn_rate: 0.3, ..at(3.0, 1.0) };
+    let high = MotionState { position: Vec3::new(3.0, 0.0, 9.0), ..MotionState::default() };
+    let kinds = [
+        (Rock::KIND, Rock { size: 1 }.values(), flat, high),
+        (Probe::KIND, Probe { size: 1 }.values(), high, flat),
+        (Sign::KIND, Sign { size: 1 }.values(), high, flat),
+    ];
+    for (number, (kind, values, right, wrong)) in kinds.into_iter().enumerate() {
+        let object = ObjectId::of(peer(0), LOCAL_MIN + 10 + number as u32);
+        let create = ObjectCommand::Create { object, kind, values };
+        net.players[0].handle_command(net.now, PlayerCommand::Object(create));
+        let mut observe = |state, times: usize| {
+            for _ in 0..times {
+                let states = vec![(entity(object), state)];
+                let all = PlayerCommand::Motion(DrCommand::ObserveAll { states });
+                net.players[0].handle_command(net.now, all);
+                net.run(10);
+            }
+        };
+        observe(wrong, 20);
+        let is_still = kind == Sign::KIND;
+        observe(right, 50);
+        assert_eq!(denied(&net, object), 1, "kind {kind} is told of once");
+        assert_eq!(net.seen(0, object), None, "copies are of others");
+        let exported = net.players[0].dr().exported_vector(entity(object));
+        assert_eq!(
+            exported.map(|vector| vector.state.position.z == high.position.z),
+            match kind {
+                Probe::KIND => Some(true),
+                Rock::KIND => Some(false),
+                _ => None,
+            }
+        );
+        assert_eq!(net.seen(1, object).is_some(), !is_still);
+    }
+}
+
+#[test]
+fn server_moves_objects_as_their_type_says() {
+    let mut outbox = GameOutbox::default();
+    assert!(!outbox.observe(ship(0), at(0.0, 0.0)), "there is no such object");
+    let mut net = Net::with(&[0.0], Rules { tilts: true, ..Rules::default() });
+    net.run(500);
+    let rock = net.room.game().rock.expect("created");
+    assert_eq!((net.room.game().refused > 10, net.seen(0, rock)), (true, None));
 }

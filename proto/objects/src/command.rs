@@ -2,13 +2,14 @@
 
 use evenkeel_core::{Malformed, PeerId, Reader, Varint, Wire};
 
-use crate::delivery::{Call, Delivery};
+use crate::delivery::{Call, Delivery, Target};
 use crate::message::{Denied, Gone};
 use crate::object::{FieldSet, ObjectId, Owner, Value};
 use crate::schema::GameMessage;
 
 /// What a player asks of its machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum ObjectCommand {
     /// Creates an object of its own. Ignored if its kind or its values are not of the schema.
     Create {
@@ -45,6 +46,7 @@ pub enum ObjectCommand {
 
 /// What happened to a player's objects and messages.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum ObjectEvent {
     /// The server has accepted this player.
     Ready {
@@ -96,6 +98,16 @@ pub enum ObjectEvent {
         /// Why.
         why: Denied,
     },
+    /// The server did not deliver reliable messages of this player to everybody they were for: it says too much at once, a
+    /// receiver has too many that wait, or the object of that scope is not this player's.
+    Unheard {
+        /// How many, since this was last said.
+        count: u64,
+        /// The kind of the last of them.
+        kind: u16,
+        /// Whom that was for.
+        party: Target,
+    },
     /// A message arrived.
     Call {
         /// From whom.
@@ -111,6 +123,7 @@ pub enum ObjectEvent {
 
 /// What happened to a room's objects and messages.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum ObjectRoomEvent {
     /// A player's schema is the room's.
     Ready {

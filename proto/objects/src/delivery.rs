@@ -11,6 +11,7 @@ pub const SHORT_BYTES_MAX: usize = 900;
 
 /// What is guaranteed of a message. Guarantees outlast a lost connection for as long as the relay remembers the player.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
 pub enum Delivery {
     /// Arrives once, in the order in which such messages were sent: chat.
     ReliableOrdered,
@@ -56,6 +57,7 @@ impl Delivery {
 
 /// Who gets a message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
 pub enum Target {
     /// The game at the server.
     Server,

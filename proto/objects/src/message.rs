@@ -5,7 +5,7 @@
 
 use evenkeel_core::{Malformed, PeerId, Reader, Varint, Wire};
 
-use crate::delivery::Call;
+use crate::delivery::{Call, Target};
 use crate::object::{ObjectId, Owner};
 use crate::schema::DESCRIPTION_MAX;
 
@@ -28,9 +28,11 @@ const GIVE: u8 = 8;
 const DENIED: u8 = 9;
 const CALL: u8 = 10;
 const DROP: u8 = 11;
+const UNHEARD: u8 = 12;
 
 /// Why an object is gone.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
 pub enum Gone {
     /// It was destroyed.
     Destroyed,
@@ -40,16 +42,23 @@ pub enum Gone {
 
 /// Why the server did not accept an object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Denied {
     /// Its name is another object's, or not this player's to give.
     #[error("the name is taken: create the object again, under a new name")]
     Name,
-    /// The player, or the room, has too many objects, or creates them too fast.
-    #[error("there are too many objects, or too many new ones: destroy some, or wait")]
+    /// The player, or the room, has too many objects, or the player creates them or passes them on too fast.
+    #[error("there are too many objects, or too many are new or passed on: destroy some, or wait")]
     TooMany,
     /// It is not this player's.
     #[error("the object is not this player's")]
     NotOwner,
+    /// It does not move so: one that is still has no motion, one that is planar stays at z = 0, and one that is spatial does not
+    /// turn, but accelerates. Said by the player's own machine.
+    #[error(
+        "the object does not move so: planar ones stay at z = 0, spatial ones have no turn rate, still ones no motion"
+    )]
+    Motion,
 }
 
 /// A message on the reliable channel.
@@ -103,6 +112,12 @@ pub(crate) enum Frame<'a> {
         why: Denied,
     },
     Call(u64, Call),
+    /// Down: this many reliable messages of the player were not delivered; the last was of this kind, for this party.
+    Unheard {
+        count: u64,
+        kind: u16,
+        party: Target,
+    },
 }
 
 fn parse_slot(reader: &mut Reader<'_>) -> Result<u32, Malformed> {
@@ -187,6 +202,11 @@ impl<'a> Frame<'a> {
                 let (number, call) = Call::parse(reader)?;
                 Self::Call(number, call)
             }
+            UNHEARD => Self::Unheard {
+                count: reader.read::<Varint>()?.0,
+                kind: u16::try_from(reader.read::<Varint>()?.0).map_err(|_| Malformed::Field)?,
+                party: reader.read()?,
+            },
             tag => return Err(Malformed::UnknownTag(tag)),
         })
     }
@@ -256,6 +276,12 @@ impl<'a> Frame<'a> {
             Self::Call(number, call) => {
                 bytes.push(CALL);
                 call.emit(*number, bytes);
+            }
+            Self::Unheard { count, kind, party } => {
+                bytes.push(UNHEARD);
+                Varint(*count).emit(bytes);
+                Varint(u64::from(*kind)).emit(bytes);
+                party.emit(bytes);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 mod hear;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use evenkeel_core::{
     Channel, Endpoint, LocalTime, Malformed, PeerChange, PeerId, Rejected, Seed, Span, earlier,
@@ -14,7 +14,7 @@ use crate::delivery::Call;
 use crate::link::{CallsIn, CallsOut, Link};
 use crate::message::{Frame, Gone, Packet, VERSION};
 use crate::object::{FieldSet, ObjectId, Owner, Value};
-use crate::schema::{Schema, Writer};
+use crate::schema::{ObjectKind, Schema, Writer};
 use crate::table::{Entry, ObjectTable};
 
 /// Events that wait for the game. Beyond, the oldest is dropped.
@@ -47,6 +47,8 @@ pub struct ObjectPeer {
     heard: CallsIn,
     /// A random number, and the sessions begun.
     instance: u64,
+    /// Its objects that the server knew when the connection broke. It holds them until this player is back.
+    held: BTreeSet<ObjectId>,
     events: VecDeque<ObjectEvent>,
     now: LocalTime,
     unsent: u64,
@@ -64,6 +66,7 @@ impl ObjectPeer {
             out: CallsOut::default(),
             heard: CallsIn::default(),
             instance: config.seed.child(INSTANCE).draws().bits(),
+            held: BTreeSet::new(),
             events: VecDeque::new(),
             now: LocalTime::MIN,
             unsent: 0,
@@ -73,6 +76,12 @@ impl ObjectPeer {
     /// The objects that this player knows: their names, kinds, owners and values.
     pub fn objects(&self) -> impl Iterator<Item = (ObjectId, u16, Owner, &[Value])> {
         self.table.iter().map(|(_, entry)| (entry.id, entry.number, entry.owner, &entry.values[..]))
+    }
+
+    /// The kind of an object that this player knows.
+    #[must_use]
+    pub fn kind(&self, object: ObjectId) -> Option<&'static ObjectKind> {
+        self.table.get(object).map(|entry| entry.kind)
     }
 
     /// Messages that were not taken because too many wait, or because they were not of the schema.
@@ -233,10 +242,8 @@ impl ObjectPeer {
 
     fn leave(&mut self) {
         self.link = None;
-        // What it was given passes to the server, and is not its own any more.
-        let stays = |entry: &Entry| self.is_mine(entry) && entry.owner == Owner::Player(entry.id.creator());
         let others: Vec<u32> =
-            self.table.iter().filter(|(_, entry)| !stays(entry)).map(|(place, _)| place).collect();
+            self.table.iter().filter(|(_, entry)| !self.is_mine(entry)).map(|(place, _)| place).collect();
         for place in others {
             if let Some(entry) = self.table.remove(place) {
                 self.push_event(ObjectEvent::Gone { object: entry.id, why: Gone::OutOfScope });
@@ -245,6 +252,9 @@ impl ObjectPeer {
         let mine: Vec<u32> = self.table.iter().map(|(place, _)| place).collect();
         for place in mine {
             if let Some(entry) = self.table.at_mut(place) {
+                if entry.upward.is_some() {
+                    self.held.insert(entry.id);
+                }
                 (entry.upward, entry.downward) = (None, None);
             }
         }

@@ -24,13 +24,14 @@ pub enum Writer {
 
 /// How objects of a kind move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub enum ObjectMotion {
     /// Not at all. They are everywhere, unless the game says otherwise.
     #[default]
     Still,
-    /// In a plane: dead reckoning turns their velocity about the vertical axis.
+    /// In the plane z = 0: dead reckoning turns their velocity about the vertical axis.
     Planar,
-    /// In space: a turn about any axis is acceleration, and the orientation is a field
+    /// In space, without a turn rate: a turn about any axis is acceleration, and the orientation is a field
     /// ([`Spin`](crate::orientation::Spin)).
     Spatial,
 }

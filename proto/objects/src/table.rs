@@ -23,6 +23,10 @@ pub(crate) struct Entry {
     pub(crate) downward: Option<u32>,
     /// At the server: where it is.
     pub(crate) position: Option<Vec3>,
+    /// At the server: whose quota it counts against, which is that of who created it.
+    pub(crate) charged_to: Option<PeerId>,
+    /// At the server: whether its owner is away and may come back.
+    pub(crate) is_held: bool,
     /// At the server: who has it in scope, and their slots.
     pub(crate) watchers: Vec<(PeerId, u32)>,
 }
@@ -45,6 +49,8 @@ impl Entry {
             upward: None,
             downward: None,
             position: None,
+            charged_to: None,
+            is_held: false,
             watchers: Vec::new(),
         }
     }

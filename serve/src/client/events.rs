@@ -55,7 +55,7 @@ impl ClientEvent {
             PlayerEvent::Message { channel, bytes } => Self::Message { channel, bytes },
             PlayerEvent::Update { stamp, late, bytes } => Self::Update { stamp, late, bytes },
             PlayerEvent::Object(event) => Self::Object(event),
-            PlayerEvent::Clock { .. } => return None,
+            _ => return None,
         })
     }
 }

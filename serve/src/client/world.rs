@@ -117,7 +117,7 @@ impl World {
             ObjectEvent::Gone { object, .. } => {
                 self.objects.remove(object);
             }
-            ObjectEvent::Refused(_) | ObjectEvent::Denied { .. } | ObjectEvent::Call { .. } => {}
+            _ => {}
         }
     }
 

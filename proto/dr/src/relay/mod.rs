@@ -15,6 +15,7 @@ mod scoped;
 
 pub use limits::Limits;
 pub use renumbering::OWNER_ENTITIES_MAX;
+pub use scoped::MotionSpace;
 
 use std::collections::BTreeSet;
 
@@ -183,7 +184,9 @@ impl<C: SessionClock> DrRelay<C> {
                 // Scoped entities keep their creator's name, whoever owns them.
                 let own_names = self.limits.own_names && !self.sender.is_scoped(frame.entity);
                 let limits = Limits { own_names, ..self.limits };
-                if !limits.allow(from, frame.entity, &frame.vector, now) {
+                if !limits.allow(from, frame.entity, &frame.vector, now)
+                    || !self.scoped.allow(frame.entity, &frame.vector.state)
+                {
                     return Err(Rejected::OutOfRange);
                 }
                 frame.vector.generated - now

@@ -17,10 +17,41 @@ use crate::sender::ENTITIES_MAX;
 /// Introductions that wait for their owner to be known. Beyond, they are refused.
 const WAITING_MAX: usize = 1_024;
 
+/// Where a scoped entity moves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum MotionSpace {
+    /// Nowhere: it has no motion.
+    Nowhere,
+    /// In the plane z = 0, in which it may turn.
+    Plane,
+    /// In space, where a turn is acceleration.
+    Space,
+    /// As it likes.
+    #[default]
+    Any,
+}
+
+impl MotionSpace {
+    /// Whether it may have this state.
+    #[must_use]
+    pub fn has(self, state: &MotionState) -> bool {
+        match self {
+            Self::Nowhere => false,
+            Self::Plane => {
+                [state.position, state.velocity, state.acceleration].iter().all(|part| part.z == 0.0)
+            }
+            Self::Space => state.turn_rate == 0.0,
+            Self::Any => true,
+        }
+    }
+}
+
 /// What a relay knows of scoped entities.
 #[derive(Clone, Debug)]
 pub(super) struct ScopedEntities {
     owners: BTreeMap<EntityId, PeerId>,
+    spaces: BTreeMap<EntityId, MotionSpace>,
     /// Introductions by who did not own the entity yet.
     waiting: BTreeMap<EntityId, (PeerId, VectorFrame, Threshold)>,
     /// The relay's own entities,
@@ -33,6 +64,7 @@ impl ScopedEntities {
     pub(super) fn new(threshold: Threshold, content: crate::motion::Content) -> Self {
         Self {
             owners: BTreeMap::new(),
+            spaces: BTreeMap::new(),
             waiting: BTreeMap::new(),
             own: Owner::new(threshold, content, ENTITIES_MAX),
             renumberings: BTreeMap::new(),
@@ -41,6 +73,11 @@ impl ScopedEntities {
 
     pub(super) fn is_owner(&self, entity: EntityId, peer: PeerId) -> bool {
         self.owners.get(&entity) == Some(&peer)
+    }
+
+    /// Whether an entity may have this state.
+    pub(super) fn allow(&self, entity: EntityId, state: &MotionState) -> bool {
+        self.spaces.get(&entity).is_none_or(|space| space.has(state))
     }
 
     /// Keeps an introduction until its owner is known.
@@ -63,6 +100,13 @@ impl<C: SessionClock> DrRelay<C> {
         self.sender.scope_from(local);
     }
 
+    /// Sets where a scoped entity moves, until it ends. Vectors that leave that are rejected.
+    pub fn confine(&mut self, entity: EntityId, space: MotionSpace) {
+        if self.sender.is_scoped(entity) {
+            self.scoped.spaces.insert(entity, space);
+        }
+    }
+
     /// Sets who introduces a scoped entity: a player, or the relay itself. A life that goes on is shown until the new owner's
     /// first vector replaces it.
     pub fn grant(&mut self, now: LocalTime, entity: EntityId, owner: Option<PeerId>) {
@@ -76,7 +120,9 @@ impl<C: SessionClock> DrRelay<C> {
         let waiting = self.scoped.waiting.get(&entity).filter(|(from, ..)| Some(*from) == owner).copied();
         if let (Some((from, frame, threshold)), Some(now)) = (waiting, self.session(now)) {
             self.scoped.waiting.remove(&entity);
-            self.on_introduce(from, &frame, threshold, now);
+            if self.scoped.allow(entity, &frame.vector.state) {
+                self.on_introduce(from, &frame, threshold, now);
+            }
         }
     }
 
@@ -104,12 +150,14 @@ impl<C: SessionClock> DrRelay<C> {
         }
         self.sender.forget_scope(entity);
         self.scoped.owners.remove(&entity);
+        self.scoped.spaces.remove(&entity);
         self.scoped.waiting.remove(&entity);
     }
 
     /// Reports the motion of a scoped entity that the relay owns. Call it at every tick.
     pub fn observe(&mut self, now: LocalTime, entity: EntityId, state: &MotionState) {
-        if !self.sender.is_scoped(entity) || self.scoped.owners.contains_key(&entity) {
+        let is_own = self.sender.is_scoped(entity) && !self.scoped.owners.contains_key(&entity);
+        if !is_own || !self.scoped.allow(entity, state) {
             return;
         }
         let Some(now) = self.session(now) else { return };

@@ -126,12 +126,14 @@ impl Sender {
         self.policy.without(owner, receiver)
     }
 
-    /// Switches the policy, or weighs the error of an entity at a receiver until either leaves.
+    /// Switches the policy, or weighs the error of an entity at a receiver until either leaves. That of a scoped entity may be
+    /// weighed before it has moved, and stays so in its next lives.
     pub fn handle_command(&mut self, command: RelayCommand) {
         match command {
             RelayCommand::Switch { policy, budget } => self.switch(policy, budget),
             RelayCommand::Weigh { entity, receiver, weight } => {
-                if self.ledger.present(entity).is_some() && self.cursors.contains(receiver) {
+                let is_known = self.ledger.present(entity).is_some() || self.is_shown(entity, receiver);
+                if is_known && self.cursors.contains(receiver) {
                     self.weights.set(entity, receiver, weight);
                 }
             }
@@ -291,7 +293,9 @@ impl Sender {
             outbox.reliable(receiver, |stamp, bytes| emit_ended(entity, last, at, stamp, bytes));
         }
         self.ledger.end(entity, last, at);
-        self.weights.forget_entity(entity);
+        if !self.is_scoped(entity) {
+            self.weights.forget_entity(entity);
+        }
         if let Some(kinds) = &mut self.kinds {
             kinds.end(entity);
         }

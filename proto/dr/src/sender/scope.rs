@@ -48,6 +48,10 @@ impl Sender {
         self.scope.is_scoped(entity)
     }
 
+    pub(super) fn is_shown(&self, entity: EntityId, receiver: PeerId) -> bool {
+        self.scope.shown.contains(&(entity, receiver))
+    }
+
     /// Shows a scoped entity to a receiver, now and in its next lives.
     pub fn show(&mut self, entity: EntityId, receiver: PeerId, now: SessionTime, outbox: &mut Outbox) {
         if !self.is_scoped(entity)
@@ -84,6 +88,7 @@ impl Sender {
         while let Some(&pair) = self.scope.shown.range(from..=to).next() {
             self.scope.shown.remove(&pair);
         }
+        self.weights.forget_entity(entity);
     }
 
     /// Sets what of a bandwidth other protocols use, per receiver, in bits per second.

@@ -10,6 +10,7 @@ use evenkeel_sync_ms::message::VERSION as SYNC;
 
 /// A command to a player's machine.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum PlayerCommand {
     /// A command about the motion of its entities.
     Motion(DrCommand),
@@ -35,6 +36,7 @@ pub enum PlayerCommand {
 
 /// An event of a player's machine.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum PlayerEvent {
     /// In its motion and that of others, or a change of the session time.
     Motion(DrEvent),

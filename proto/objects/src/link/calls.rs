@@ -1,8 +1,9 @@
 //! Messages on their way: what is guaranteed of each, beyond the life of a connection.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use evenkeel_core::{LocalTime, Span};
+use evenkeel_core::{LocalTime, PeerId, Span};
 
 use super::packets::Item;
 use crate::delivery::{Call, Delivery, Target};
@@ -12,6 +13,9 @@ const WINDOW: u64 = 512;
 /// Messages that wait or are not acknowledged, and their bytes. Beyond, none is taken.
 pub(crate) const CALLS_MAX: usize = 4_096;
 pub(crate) const CALL_BYTES_MAX: usize = 1 << 20;
+/// Of these, what one player has for another, and its bytes. All players together have half of it; the rest is the server's.
+const SENDER_CALLS_MAX: usize = 512;
+const SENDER_BYTES_MAX: usize = 1 << 17;
 /// Most recent messages are kept for this many kinds and parties.
 const RECENT_MAX: usize = 2_048;
 /// Unreliable messages that wait for the next packet. Beyond, the oldest is dropped.
@@ -44,6 +48,29 @@ struct Recent {
     fate: Fate,
 }
 
+/// Messages that wait or are not acknowledged, and what they cost.
+#[derive(Clone, Copy, Debug, Default)]
+struct Load {
+    count: usize,
+    bytes: usize,
+}
+
+impl Load {
+    fn add(&mut self, call: &Call) {
+        self.count += 1;
+        self.bytes += COST + call.bytes.len();
+    }
+
+    fn remove(&mut self, call: &Call) {
+        self.count -= 1;
+        self.bytes -= COST + call.bytes.len();
+    }
+
+    const fn has_room(&self, call: &Call, count_max: usize, bytes_max: usize) -> bool {
+        self.count < count_max && self.bytes + COST + call.bytes.len() <= bytes_max
+    }
+}
+
 /// What one side has to say to the other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CallsOut {
@@ -66,15 +93,18 @@ pub(crate) struct CallsOut {
     loose: VecDeque<Call>,
     /// Whether packets travel on the reliable channel, where to repeat a quick message would only delay it.
     pub(crate) is_streamed: bool,
-    count: usize,
-    bytes: usize,
+    /// Reliable messages from before the other side has said which machine it is.
+    early: Vec<Call>,
+    load: Load,
+    /// At the server, what players have for this one: all of them, and each.
+    load_of_players: Load,
+    load_by_player: BTreeMap<PeerId, Load>,
 }
 
 impl CallsOut {
     /// Takes a message. Returns false if too many wait.
     #[must_use]
     pub(crate) fn push(&mut self, call: Call) -> bool {
-        let cost = COST + call.bytes.len();
         match call.delivery {
             Delivery::Unreliable => {
                 if self.loose.len() == LOOSE_MAX {
@@ -95,11 +125,10 @@ impl CallsOut {
             }
             _ => {}
         }
-        if self.count >= CALLS_MAX || self.bytes + cost > CALL_BYTES_MAX {
+        if !self.load.has_room(&call, CALLS_MAX, CALL_BYTES_MAX) {
             return false;
         }
-        self.count += 1;
-        self.bytes += cost;
+        self.charge(&call);
         if call.delivery == Delivery::ReliableOrdered {
             self.ordered.push_back(call);
         } else {
@@ -124,9 +153,54 @@ impl CallsOut {
         }
     }
 
+    /// At the server, whether there is room for a reliable message. Players' messages leave room for the server's, and those of one
+    /// player for the others'.
+    pub(crate) fn has_room(&self, call: &Call) -> bool {
+        let Target::Player(sender) = call.party else {
+            return self.load.has_room(call, CALLS_MAX, CALL_BYTES_MAX);
+        };
+        let its = self.load_by_player.get(&sender).copied().unwrap_or_default();
+        its.has_room(call, SENDER_CALLS_MAX, SENDER_BYTES_MAX)
+            && self.load_of_players.has_room(call, CALLS_MAX / 2, CALL_BYTES_MAX / 2)
+            && self.load.has_room(call, CALLS_MAX, CALL_BYTES_MAX)
+    }
+
+    /// Keeps a reliable message for which there is room until the other side has said which machine it is.
+    pub(crate) fn push_early(&mut self, call: Call) {
+        self.charge(&call);
+        self.early.push(call);
+    }
+
+    pub(crate) const fn has_early(&self) -> bool {
+        !self.early.is_empty()
+    }
+
+    /// Takes the messages from before its greeting.
+    pub(crate) fn take_early(&mut self) -> Vec<Call> {
+        let early = core::mem::take(&mut self.early);
+        early.iter().for_each(|call| self.release(call));
+        early
+    }
+
+    fn charge(&mut self, call: &Call) {
+        self.load.add(call);
+        if let Target::Player(sender) = call.party {
+            self.load_of_players.add(call);
+            self.load_by_player.entry(sender).or_default().add(call);
+        }
+    }
+
     fn release(&mut self, call: &Call) {
-        self.count -= 1;
-        self.bytes -= COST + call.bytes.len();
+        self.load.remove(call);
+        if let Target::Player(sender) = call.party {
+            self.load_of_players.remove(call);
+            if let Entry::Occupied(mut its) = self.load_by_player.entry(sender) {
+                its.get_mut().remove(call);
+                if its.get().count == 0 {
+                    its.remove();
+                }
+            }
+        }
     }
 
     /// The next ordered message for the reliable channel.

@@ -24,6 +24,8 @@ struct Replica {
     /// Since when it has waited.
     since: LocalTime,
     weight: f32,
+    /// How much its motion matters, as last told.
+    motion_weight: f32,
     is_open: bool,
     is_queued: bool,
     is_ready: bool,
@@ -54,6 +56,7 @@ impl Replicas {
                     dirty: 0,
                     since: LocalTime::MIN,
                     weight,
+                    motion_weight: 1.0,
                     is_open: false,
                     is_queued: false,
                     is_ready: false,
@@ -65,6 +68,7 @@ impl Replicas {
         let replica = &mut self.slots[slot as usize];
         (replica.place, replica.created, replica.fields) = (place, created, fields.0);
         (replica.dirty, replica.weight, replica.is_ready) = (0, weight, false);
+        replica.motion_weight = 1.0;
         (replica.life, replica.is_open) = (replica.life.wrapping_add(1), true);
         self.unready.push_back(slot);
         Some(slot)
@@ -119,6 +123,16 @@ impl Replicas {
         if let Some(replica) = self.slots.get_mut(slot as usize) {
             replica.weight = weight;
         }
+    }
+
+    /// Sets how much an object's motion matters. Returns whether that is news: by more than a twentieth.
+    pub(crate) fn weigh_motion(&mut self, slot: u32, weight: f32) -> bool {
+        let Some(replica) = self.slots.get_mut(slot as usize) else { return false };
+        let is_news = (weight / replica.motion_weight - 1.0).abs() > 0.05;
+        if is_news {
+            replica.motion_weight = weight;
+        }
+        is_news
     }
 
     /// Notes that this many reliable messages have arrived.

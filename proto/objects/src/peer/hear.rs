@@ -26,6 +26,15 @@ impl ObjectPeer {
         }
         self.push_event(ObjectEvent::Ready { player, resumed, lost });
         self.forget_strays();
+        // What this player has destroyed meanwhile is not to come back.
+        let is_mine = |id: &ObjectId| self.table.get(*id).is_some_and(|entry| self.is_mine(entry));
+        let destroyed: Vec<ObjectId> = self.held.iter().filter(|id| !is_mine(id)).copied().collect();
+        self.held.clear();
+        if let Some(link) = self.link.as_mut().filter(|_| resumed) {
+            for id in destroyed {
+                link.send(&Frame::Drop { slot: 0, id, why: Gone::Destroyed }, self.now);
+            }
+        }
         for place in self.table.owned_by(Owner::Player(player)) {
             self.announce(place);
         }
@@ -68,6 +77,9 @@ impl ObjectPeer {
                 self.push_event(ObjectEvent::Denied { object: id, why });
             }
             Frame::Call(number, call) => self.on_call(number, call),
+            Frame::Unheard { count, kind, party } => {
+                self.push_event(ObjectEvent::Unheard { count, kind, party });
+            }
             _ => {}
         }
     }

@@ -84,6 +84,7 @@ impl ObjectRoom {
         self.conceal_from_all(place, Gone::Destroyed);
         let Some(entry) = self.table.remove(place) else { return false };
         self.release(&entry);
+        self.discharge(entry.charged_to);
         self.push_event(ObjectRoomEvent::Destroyed { object });
         true
     }
@@ -91,14 +92,33 @@ impl ObjectRoom {
     /// What an owner told of an object counts no more.
     fn release(&mut self, entry: &Entry) {
         let Some(player) = entry.owner.player().and_then(|owner| self.players.get_mut(owner)) else { return };
-        player.owned = player.owned.saturating_sub(1);
         if let (Some(link), Some(slot)) = (&mut player.link, entry.upward) {
             link.copies.close(slot);
         }
     }
 
-    /// Passes an object on, whoever owns it. Returns false if there is none, or its next owner is not here.
+    /// An object counts against its creator no more.
+    fn discharge(&mut self, creator: Option<PeerId>) {
+        if let Some(player) = creator.and_then(|creator| self.players.get_mut(creator)) {
+            player.charged = player.charged.saturating_sub(1);
+        }
+    }
+
+    /// Passes an object on, whoever owns it. From then on it counts against no player's quota, and outlasts who created it.
+    /// Returns false if there is none, or its next owner is not here.
     pub fn give(&mut self, object: ObjectId, to: Owner) -> bool {
+        let is_given = self.pass_on(object, to);
+        if let Some(entry) = self.table.place(object).and_then(|place| self.table.at_mut(place))
+            && is_given
+        {
+            let creator = entry.charged_to.take();
+            self.discharge(creator);
+        }
+        is_given
+    }
+
+    /// Passes an object on; it counts against whom it did.
+    pub(super) fn pass_on(&mut self, object: ObjectId, to: Owner) -> bool {
         let Some(place) = self.table.place(object) else { return false };
         let is_here = |peer: PeerId| self.players().any(|player| player == peer);
         if to.player().is_some_and(|peer| !is_here(peer)) {
@@ -110,10 +130,7 @@ impl ObjectRoom {
         }
         self.release(&entry);
         let Some(known) = self.table.at_mut(place) else { return false };
-        (known.owner, known.upward) = (to, None);
-        if let Some(player) = to.player().and_then(|peer| self.players.get_mut(peer)) {
-            player.owned += 1;
-        }
+        (known.owner, known.upward, known.is_held) = (to, None, false);
         let all = FieldSet::first(entry.kind.fields.len());
         let theirs = entry.kind.written_by(Writer::Owner);
         let now = self.now;
@@ -130,11 +147,13 @@ impl ObjectRoom {
             }
             self.schedule(peer);
         }
-        // The owner sees what it owns.
-        if let Some(peer) = to.player() {
+        self.push_event(ObjectRoomEvent::Owned { object, owner: to });
+        if entry.is_held {
+            self.reveal(place);
+        } else if let Some(peer) = to.player() {
+            // The owner sees what it owns.
             self.show(place, peer, 1.0);
         }
-        self.push_event(ObjectRoomEvent::Owned { object, owner: to });
         true
     }
 
@@ -168,7 +187,7 @@ impl ObjectRoom {
         self.refuse(to, |refusals| match why {
             Denied::Name => refusals.names += 1,
             Denied::TooMany => refusals.objects += 1,
-            Denied::NotOwner => refusals.foreign += 1,
+            Denied::NotOwner | Denied::Motion => refusals.foreign += 1,
         });
         if let Some(link) = self.players.get_mut(to).and_then(|player| player.link.as_mut()) {
             link.send(&Frame::Denied { id, why }, now);
@@ -185,6 +204,9 @@ impl ObjectRoom {
     ) {
         let (now, quotas) = (self.now, self.config.quotas);
         let Some(kind) = self.config.schema.object(number) else { return };
+        if let Some(place) = self.table.place(id).filter(|place| self.waits(*place, from, number)) {
+            return self.on_return(from, message, slot, place, bytes);
+        }
         if id.creator() != from || !id.is_object() || self.table.place(id).is_some() || slot >= SLOTS_MAX {
             self.deny(from, id, Denied::Name);
             // It may take the object of that name for the one it created, so it is shown anew.
@@ -194,7 +216,7 @@ impl ObjectRoom {
             return;
         }
         let Some(player) = self.players.get_mut(from) else { return };
-        let is_full = player.owned >= quotas.objects || self.table.len() >= self.config.objects_max;
+        let is_full = player.charged >= quotas.objects || self.table.len() >= self.config.objects_max;
         if is_full || !player.usage.birth(now, &quotas) {
             return self.deny(from, id, Denied::TooMany);
         }
@@ -206,16 +228,48 @@ impl ObjectRoom {
             values[field] = initial.into();
         }
         let mut entry = Entry::new(id, number, kind, Owner::Player(from), values);
-        entry.upward = Some(slot);
+        (entry.upward, entry.charged_to) = (Some(slot), Some(from));
         let place = self.table.insert(entry);
         if let Some(player) = self.players.get_mut(from) {
-            player.owned += 1;
+            player.charged += 1;
             if let Some(link) = &mut player.link {
                 link.copies.open(slot, id, place, message);
             }
         }
         self.push_event(ObjectRoomEvent::Created { object: id, owner: from });
         self.reveal(place);
+    }
+
+    /// Whether an object of this kind waits for this player to tell of it again.
+    fn waits(&self, place: u32, player: PeerId, kind: u16) -> bool {
+        self.table.at(place).is_some_and(|entry| {
+            entry.owner == Owner::Player(player) && entry.upward.is_none() && entry.number == kind
+        })
+    }
+
+    /// A player tells again of what it had before its connection broke. What the server writes stays as it is.
+    fn on_return(&mut self, from: PeerId, message: u64, slot: u32, place: u32, bytes: &[u8]) {
+        let Some(entry) = self.table.at_mut(place) else { return };
+        let (object, kind) = (entry.id, entry.kind);
+        let Ok(values) = kind.split(FieldSet::first(kind.fields.len()), bytes) else { return };
+        entry.upward = Some(slot);
+        let downward = entry.watchers.iter().find(|(peer, _)| *peer == from).map(|(_, slot)| *slot);
+        if let Some(link) = self.players.get_mut(from).and_then(|player| player.link.as_mut()) {
+            link.copies.open(slot, object, place, message);
+            if let Some(downward) = downward {
+                link.replicas.set_fields(downward, kind.written_by(Writer::Server));
+            }
+        }
+        let mine = kind.written_by(Writer::Owner);
+        let mut changed = FieldSet::NONE;
+        for (field, value) in values {
+            if mine.has(field) && self.change(place, field, value, Some(from)) {
+                changed.0 |= 1 << field;
+            }
+        }
+        if !changed.is_empty() {
+            self.push_event(ObjectRoomEvent::Changed { object, fields: changed });
+        }
     }
 
     pub(super) fn on_adopt(&mut self, from: PeerId, message: u64, slot: u32, id: ObjectId) {
@@ -237,9 +291,15 @@ impl ObjectRoom {
         {
             link.copies.close(slot);
         }
+        let (now, quotas) = (self.now, self.config.quotas);
         let Some(place) = self.table.place(id).filter(|_| why == Gone::Destroyed) else { return };
-        if self.table.at(place).is_some_and(|entry| entry.owner == Owner::Player(from)) {
+        let (Some(entry), Some(player)) = (self.table.at(place), self.players.get_mut(from)) else { return };
+        if entry.owner == Owner::Player(from) {
+            // Its owner has forgotten it already. It pays afterwards.
+            player.usage.news(now, entry.watchers.len(), &quotas);
             self.destroy(id);
+        } else if !player.usage.delivery(now, 1, 0, &quotas) {
+            self.refuse(from, |refusals| refusals.foreign += 1);
         } else {
             // It had passed on when its owner destroyed it. That player has forgotten it, so it is shown anew.
             self.conceal(place, from, Gone::OutOfScope);
@@ -247,8 +307,15 @@ impl ObjectRoom {
     }
 
     pub(super) fn on_give(&mut self, from: PeerId, id: ObjectId, to: Owner) {
-        let is_owner = self.table.get(id).is_some_and(|entry| entry.owner == Owner::Player(from));
-        if !is_owner || !self.give(id, to) {
+        let (now, quotas) = (self.now, self.config.quotas);
+        let entry = self.table.get(id).filter(|entry| entry.owner == Owner::Player(from));
+        let (Some(entry), Some(player)) = (entry, self.players.get_mut(from)) else {
+            return self.deny(from, id, Denied::NotOwner);
+        };
+        // Everybody who sees it is told, reliably.
+        if !player.usage.delivery(now, entry.watchers.len(), 0, &quotas) {
+            self.deny(from, id, Denied::TooMany);
+        } else if !self.pass_on(id, to) {
             self.deny(from, id, Denied::NotOwner);
         }
     }

@@ -13,6 +13,7 @@ use crate::peer::{TICK_MIN, refusal};
 
 /// What the server's game asks of its room.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum ObjectRoomCommand {
     /// Creates an object of the server.
     Create {
@@ -163,7 +164,7 @@ impl Endpoint for ObjectRoom {
     }
 
     fn poll_timeout(&self) -> Option<LocalTime> {
-        earlier(self.due.first().map(|(at, _)| *at), self.next_review)
+        earlier(self.due.first().map(|(at, _)| *at), earlier(self.next_review, self.news.at()))
     }
 }
 

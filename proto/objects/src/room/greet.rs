@@ -2,10 +2,10 @@
 
 use evenkeel_core::PeerId;
 
-use super::{ObjectRoom, ObjectRoomEvent};
+use super::{ObjectRoom, ObjectRoomEvent, Player};
 use crate::link::{CallsIn, CallsOut};
-use crate::message::Frame;
-use crate::object::Owner;
+use crate::message::{Frame, Gone};
+use crate::object::{ObjectId, Owner};
 
 impl ObjectRoom {
     /// A player says which machine it is and what its game is made of.
@@ -21,6 +21,7 @@ impl ObjectRoom {
         }
         // A player counts the sessions that it was welcomed to.
         let resumed = player.instance.is_some_and(|begun| begun.wrapping_add(1) == instance);
+        let early = player.out.take_early();
         if resumed {
             player.out.reconnect(received);
         } else if player.instance == Some(instance) {
@@ -29,18 +30,26 @@ impl ObjectRoom {
         } else {
             (player.out, player.heard) = (CallsOut::default(), CallsIn::default());
             player.instance = Some(instance);
+            player.unheard = None;
         }
         link.is_greeted = true;
         link.send(&Frame::Welcome { player: from, resumed, received: player.heard.ordered }, now);
-        for call in core::mem::take(&mut player.early) {
-            let _ = player.out.push(call);
+        for call in early {
+            let is_reliable = call.delivery.is_reliable();
+            let is_taken = player.out.push(call);
+            debug_assert!(is_taken || !is_reliable, "room was made for it");
         }
         self.push_event(ObjectRoomEvent::Ready { player: from, resumed });
-        self.review_soon_or(|room| room.review_player(from, &mut |_, _| super::scope::Interest::ByArea));
+        if resumed {
+            self.unhold(from);
+        } else {
+            self.dismiss(from);
+        }
+        self.welcome(from);
         self.schedule(from);
     }
 
-    /// Takes a player's connection away. Its own objects go with it; those it was given pass to the server.
+    /// Takes a player's connection away. Its objects wait for it, and nobody sees them meanwhile.
     pub(super) fn leave(&mut self, peer: PeerId) {
         let Some(player) = self.players.get_mut(peer) else { return };
         let Some(link) = player.link.take() else { return };
@@ -50,6 +59,7 @@ impl ObjectRoom {
         self.past_bytes += link.traffic.bytes;
         self.ready.retain(|ready| *ready != peer);
         player.left_at = self.now;
+        self.weights.retain(|(_, player), _| *player != peer);
         let places: Vec<u32> = self.table.iter().map(|(place, _)| place).collect();
         for place in places {
             if let Some(entry) = self.table.at_mut(place) {
@@ -57,23 +67,46 @@ impl ObjectRoom {
             }
         }
         for place in self.table.owned_by(Owner::Player(peer)) {
-            let Some(entry) = self.table.at_mut(place) else { continue };
-            entry.upward = None;
-            let id = entry.id;
-            if id.creator() == peer {
-                self.destroy(id);
-            } else {
-                self.give(id, Owner::Server);
+            if let Some(entry) = self.table.at_mut(place) {
+                (entry.upward, entry.is_held) = (None, true);
             }
+            self.conceal_from_all(place, Gone::OutOfScope);
         }
-        if let Some(player) = self.players.get_mut(peer) {
-            player.owned = 0;
+    }
+
+    /// The machine that owned them is back: what it has is seen again, as the server has kept it.
+    fn unhold(&mut self, peer: PeerId) {
+        for place in self.table.owned_by(Owner::Player(peer)) {
+            if let Some(entry) = self.table.at_mut(place) {
+                entry.is_held = false;
+            }
+            self.reveal(place);
+        }
+    }
+
+    /// A player's machine is gone for good. What it created goes, whoever owns it; what it was given passes to the server.
+    fn dismiss(&mut self, peer: PeerId) {
+        let created = self.table.iter().filter(|(_, entry)| entry.charged_to == Some(peer));
+        let created: Vec<ObjectId> = created.map(|(_, entry)| entry.id).collect();
+        for object in created {
+            self.destroy(object);
+        }
+        for place in self.table.owned_by(Owner::Player(peer)) {
+            if let Some(object) = self.table.at(place).map(|entry| entry.id) {
+                self.pass_on(object, Owner::Server);
+            }
         }
     }
 
     /// Forgets players that have been away for too long.
     pub(super) fn forget_absent(&mut self) {
         let (now, remember) = (self.now, self.config.remember);
-        self.players.retain(|_, player| player.link.is_some() || now - player.left_at < remember);
+        let is_gone = |player: &Player| player.link.is_none() && now - player.left_at >= remember;
+        let gone = self.players.iter().filter(|(_, player)| is_gone(player));
+        let gone: Vec<PeerId> = gone.map(|(peer, _)| peer).collect();
+        for peer in gone {
+            self.dismiss(peer);
+            self.players.remove(peer);
+        }
     }
 }

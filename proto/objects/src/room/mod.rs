@@ -1,7 +1,7 @@
 //! The server's machine: every object of a room, who sees it, and the messages between players.
 //!
 //! - `change`: objects come into being, change, pass on and go.
-//! - `review`: who sees what, by [`scope`].
+//! - `review`: who sees what, by [`scope`]; `news`: the same for what is new.
 //! - `route`: messages, and what players may ask ([`quota`]).
 //! - `endpoint`: the calls of a driver.
 //! - `greet`: schemas are compared, and sessions go on after a lost connection.
@@ -9,18 +9,19 @@
 mod change;
 mod endpoint;
 mod greet;
+mod news;
 pub mod quota;
 mod review;
 mod route;
 pub mod scope;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use evenkeel_core::{Channel, Draws, LocalTime, PeerId, Rejected, Seed, Span};
 use evenkeel_session::PeerMap;
 
 use crate::command::ObjectRoomEvent;
-use crate::delivery::Call;
+use crate::delivery::Target;
 use crate::link::{CallsIn, CallsOut, Link};
 use crate::message::{Frame, Packet};
 use crate::object::{FieldSet, LOCAL_MAX, LOCAL_MIN, ObjectId};
@@ -28,6 +29,7 @@ use crate::peer::check_packet;
 use crate::schema::Schema;
 use crate::table::ObjectTable;
 pub use endpoint::ObjectRoomCommand;
+use news::News;
 use quota::{Quotas, Refusals, Usage};
 use scope::{Area, ObjectView, Viewpoints};
 
@@ -50,7 +52,8 @@ pub struct ObjectRoomConfig {
     pub review: Span,
     /// Whether a game's own function decides, too. If so, nothing is shown before a review has asked it.
     pub asks_game: bool,
-    /// How fast the place from which a player looks may move, per second.
+    /// How fast the place from which a player looks may move, per second. Unbounded by default, because units are the game's: if
+    /// scopes hide something, set it to what the fastest object may do, or players leap about and see it all.
     pub look_speed_max: f64,
     /// What fields and messages may take for one player, with the headers of their datagrams; `None` if there is no limit.
     pub bits_per_second: Option<f64>,
@@ -90,15 +93,16 @@ struct Player {
     link: Option<Link>,
     out: CallsOut,
     heard: CallsIn,
-    /// Messages for it from before its greeting.
-    early: Vec<Call>,
+    /// How many of its reliable messages were not delivered, since it was told; and the kind and receivers of the last.
+    unheard: Option<(u64, u16, Target)>,
     /// The machine that it was last, and how many sessions that had begun before; `None` if none was greeted.
     instance: Option<u64>,
     /// When its connection broke.
     left_at: LocalTime,
     views: Viewpoints,
     reviewed_at: LocalTime,
-    owned: usize,
+    /// How many objects count against its quota: those it created, whoever owns them now.
+    charged: usize,
     usage: Usage,
     refusals: Refusals,
 }
@@ -114,8 +118,11 @@ pub struct ObjectRoom {
     /// Players with reliable messages.
     ready: VecDeque<PeerId>,
     next_review: Option<LocalTime>,
-    reviewed_at: LocalTime,
+    /// What is new, and when that alone is to be reviewed, if a game's own function decides.
+    news: News,
     events: VecDeque<ObjectRoomEvent>,
+    /// News of how much the motion of objects matters to those who see them.
+    weights: BTreeMap<(ObjectId, PeerId), f32>,
     draws: Draws,
     now: LocalTime,
     refused: u64,
@@ -141,8 +148,9 @@ impl ObjectRoom {
             due: BTreeSet::new(),
             ready: VecDeque::new(),
             next_review: None,
-            reviewed_at: LocalTime::MIN,
+            news: News::default(),
             events: VecDeque::new(),
+            weights: BTreeMap::new(),
             draws: config.seed.child(NAMES).draws(),
             now: LocalTime::MIN,
             refused: 0,
@@ -213,6 +221,12 @@ impl ObjectRoom {
     pub fn packets_sent(&self) -> u64 {
         let links = self.players.values().filter_map(|player| player.link.as_ref());
         links.map(|link| link.traffic.packets).sum()
+    }
+
+    /// The next news of how much an object's motion matters to a player who sees it: 1, or what the game said by
+    /// [`Interest::Seen`](scope::Interest::Seen). Take it after the events.
+    pub fn poll_weight(&mut self) -> Option<(ObjectId, PeerId, f32)> {
+        self.weights.pop_first().map(|((object, player), weight)| (object, player, weight))
     }
 
     /// Tells the room a player's name.
@@ -395,5 +409,6 @@ fn view(entry: &crate::table::Entry) -> ObjectView<'_> {
         owner: entry.owner,
         values: &entry.values,
         position: entry.position,
+        is_held: entry.is_held,
     }
 }

@@ -5,13 +5,15 @@ use evenkeel_core::LocalTime;
 /// What a player may do. Beyond, datagrams count as lost, and calls and objects are refused.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Quotas {
-    /// Objects that a player owns at a time.
+    /// Objects that a player has created and that still exist, whoever owns them now. What the server's game
+    /// [gives](super::ObjectRoom::give) to somebody counts no more.
     pub objects: usize,
     /// New objects per second; as many as `objects` at once.
     pub births_per_second: f64,
     /// Changes of fields per second, and twice as many at once.
     pub changes_per_second: f64,
-    /// Messages per second, each counted once for each receiver, and twice as many at once.
+    /// Messages, and objects passed on or destroyed, per second: each counted once for each player who is told, and twice as many
+    /// at once.
     pub deliveries_per_second: f64,
     /// Bytes of messages per second, counted alike.
     pub delivered_bytes_per_second: f64,
@@ -36,11 +38,12 @@ pub struct Refusals {
     pub foreign: u64,
     /// Objects under names that are taken or not the player's to give.
     pub names: u64,
-    /// Objects beyond a quota.
+    /// Objects beyond a quota, and objects passed on too often.
     pub objects: u64,
     /// Packets of changes beyond a quota.
     pub changes: u64,
-    /// Messages beyond a quota, or to an object's scope that is not the player's.
+    /// Messages beyond a quota, to a receiver for whom too many of the player's wait, or to an object's scope that is not the
+    /// player's.
     pub calls: u64,
     /// Times that a player's place, from which it looks, moved faster than it may.
     pub leaps: u64,
@@ -73,6 +76,11 @@ impl Bucket {
         }
         is_within
     }
+
+    /// Takes tokens, whether they are left or not.
+    fn spend(&mut self, now: LocalTime, amount: f64, per_second: f64) {
+        self.take(now, amount, per_second, f64::INFINITY);
+    }
 }
 
 /// What a player has used of its quotas.
@@ -93,6 +101,11 @@ impl Usage {
         let (per_second, burst) = (quotas.changes_per_second, 2.0 * quotas.changes_per_second);
         // A packet of more than that would be sent again and again: it takes all there is.
         self.changes.take(now, (count as f64).min(burst), per_second, burst)
+    }
+
+    /// Charges news of an object that cannot be refused.
+    pub(crate) fn news(&mut self, now: LocalTime, receivers: usize, quotas: &Quotas) {
+        self.deliveries.spend(now, receivers as f64, quotas.deliveries_per_second);
     }
 
     pub(crate) fn delivery(&mut self, now: LocalTime, receivers: usize, len: usize, quotas: &Quotas) -> bool {

@@ -1,8 +1,8 @@
 //! Who sees what: reviewed at an interval, and at once when an object or a player is new.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use evenkeel_core::{LocalTime, PeerId, Span, Vec3};
+use evenkeel_core::{LocalTime, PeerId, Vec3};
 
 use super::scope::{Cells, Interest, ScopeRule};
 use super::{ObjectRoom, ObjectRoomEvent, view};
@@ -18,29 +18,55 @@ struct Survey {
     viewpoints: BTreeMap<PeerId, Vec<(ObjectId, Vec3)>>,
 }
 
-/// The shortest time between two reviews, however many objects are new.
-const REVIEW_MIN: Span = Span::from_millis(20);
-
 impl ObjectRoom {
-    /// Whether scopes are to be reviewed. Tell where objects are before.
+    /// Whether scopes are to be reviewed: all of them, or those of what is new.
     #[must_use]
     pub fn is_review_due(&self, now: LocalTime) -> bool {
+        self.is_whole_review_due(now) || self.news.at().is_some_and(|at| at <= now)
+    }
+
+    /// Whether all scopes are to be reviewed. Tell where objects are before.
+    #[must_use]
+    pub fn is_whole_review_due(&self, now: LocalTime) -> bool {
         self.next_review.is_some_and(|at| at <= now)
     }
 
-    /// Reviews who sees what, by the area and by what the game says of each player and object near it.
+    /// Reviews who sees what, by the area and by what the game says of each player and object near it. If only what is new is due,
+    /// only that is reviewed.
     pub fn review(&mut self, now: LocalTime, rule: &mut ScopeRule<'_>) {
+        let is_new_only = self.is_review_due(now) && !self.is_whole_review_due(now);
         self.hold(now);
+        let (newcomers, objects) = self.news.take(self.now);
+        if is_new_only {
+            return self.review_news(&newcomers, &objects, rule);
+        }
         self.forget_absent();
-        self.reviewed_at = self.now;
         self.next_review = (!self.players.is_empty()).then(|| self.now + self.config.review);
         let survey = self.survey();
         let players: Vec<PeerId> = self.players().collect();
         for peer in players {
             self.follow(peer, &survey);
             self.review_by(peer, &survey, rule);
+            self.tell_unheard(peer);
             self.schedule(peer);
         }
+    }
+
+    /// Reviews what new players see, and who sees new objects.
+    fn review_news(
+        &mut self,
+        newcomers: &BTreeSet<PeerId>,
+        objects: &BTreeSet<ObjectId>,
+        rule: &mut ScopeRule<'_>,
+    ) {
+        let players: Vec<PeerId> = self.players().collect();
+        for peer in players.iter().filter(|peer| newcomers.contains(peer)) {
+            self.review_player(*peer, rule);
+        }
+        for place in objects.iter().filter_map(|object| self.table.place(*object)).collect::<Vec<_>>() {
+            players.iter().for_each(|peer| self.decide(place, *peer, rule));
+        }
+        players.iter().for_each(|peer| self.schedule(*peer));
     }
 
     /// Reviews what one player sees.
@@ -107,44 +133,48 @@ impl ObjectRoom {
             (true, None) => None,
             (false, _) => Some(1.0),
         };
-        let weight = match rule(peer, &view(entry)) {
-            _ if is_mine => Some(1.0),
+        // What the game says counts for the motion, too. The area's weight does not: motion is fair by itself.
+        let weights = match rule(peer, &view(entry)) {
+            _ if is_mine => Some((1.0, 1.0)),
+            _ if entry.is_held => None,
             Interest::Hidden => None,
-            Interest::Seen(weight) => Some(weight.clamp(1e-3, 1e3)),
-            Interest::ByArea => by_area(),
+            Interest::Seen(weight) => Some(weight.clamp(1e-3, 1e3)).map(|weight| (weight, weight)),
+            Interest::ByArea => by_area().map(|weight| (weight, 1.0)),
         };
-        match weight {
-            Some(weight) => self.show(place, peer, weight),
+        match weights {
+            Some((weight, of_motion)) => {
+                self.show(place, peer, weight);
+                self.weigh_motion(place, peer, of_motion);
+            }
             None if is_inside => self.conceal(place, peer, Gone::OutOfScope),
             None => {}
         }
     }
 
-    /// Reviews by the area alone, or soon by the game's own function if that decides.
-    pub(super) fn review_soon_or(&mut self, review: impl FnOnce(&mut Self)) {
+    /// Shows a player that has just been greeted what it should see: soon, if a game's own function decides.
+    pub(super) fn welcome(&mut self, peer: PeerId) {
         if self.config.asks_game {
-            let soon = self.now.max(self.reviewed_at.max(LocalTime::from_nanos(0)) + REVIEW_MIN);
-            self.next_review = Some(self.next_review.map_or(soon, |at| at.min(soon)));
+            self.news.add_player(self.now, peer);
         } else {
-            review(self);
+            self.review_player(peer, &mut |_, _| Interest::ByArea);
         }
     }
 
     /// Shows a new object to those who should see it.
     pub(super) fn reveal(&mut self, place: u32) {
-        if let Some(owner) = self.table.at(place).and_then(|entry| entry.owner.player()) {
+        let Some(entry) = self.table.at(place) else { return };
+        let (object, owner, at) = (entry.id, entry.owner.player(), entry.position.filter(|_| entry.moves()));
+        if let Some(owner) = owner {
             self.show(place, owner, 1.0);
+            if let (Some(at), Some(player)) = (at, self.players.get_mut(owner)) {
+                player.views.begin(object, at);
+            }
         }
-        self.review_soon_or(|room| room.reveal_by_area(place));
-    }
-
-    fn reveal_by_area(&mut self, place: u32) {
+        if self.config.asks_game {
+            return self.news.add_object(self.now, object);
+        }
         let players: Vec<PeerId> = self.players().collect();
         for peer in players {
-            if self.table.at(place).is_some_and(|entry| entry.owner == Owner::Player(peer)) {
-                let survey = self.survey();
-                self.follow(peer, &survey);
-            }
             self.decide(place, peer, &mut |_, _| Interest::ByArea);
             self.schedule(peer);
         }
@@ -154,7 +184,8 @@ impl ObjectRoom {
     pub(super) fn show(&mut self, place: u32, peer: PeerId, weight: f32) {
         let now = self.now;
         let Some(entry) = self.table.at_mut(place) else { return };
-        let Some(link) = self.players.get_mut(peer).and_then(|player| player.link.as_mut()) else { return };
+        let link = self.players.get_mut(peer).and_then(|player| player.link.as_mut());
+        let Some(link) = link.filter(|link| link.is_greeted) else { return };
         if let Some((_, slot)) = entry.watchers.iter().find(|(watcher, _)| *watcher == peer) {
             return link.replicas.weigh(*slot, weight);
         }
@@ -173,12 +204,22 @@ impl ObjectRoom {
         self.schedule(peer);
     }
 
+    fn weigh_motion(&mut self, place: u32, peer: PeerId, weight: f32) {
+        let Some(entry) = self.table.at(place).filter(|entry| entry.moves()) else { return };
+        let Some((_, slot)) = entry.watchers.iter().find(|(watcher, _)| *watcher == peer) else { return };
+        let link = self.players.get_mut(peer).and_then(|player| player.link.as_mut());
+        if link.is_some_and(|link| link.replicas.weigh_motion(*slot, weight)) {
+            self.weights.insert((entry.id, peer), weight);
+        }
+    }
+
     pub(super) fn conceal(&mut self, place: u32, peer: PeerId, why: Gone) {
         let now = self.now;
         let Some(entry) = self.table.at_mut(place) else { return };
         let Some(index) = entry.watchers.iter().position(|(watcher, _)| *watcher == peer) else { return };
         let (_, slot) = entry.watchers.remove(index);
         let object = entry.id;
+        self.weights.remove(&(object, peer));
         if let Some(link) = self.players.get_mut(peer).and_then(|player| player.link.as_mut()) {
             link.replicas.close(slot);
             link.send(&Frame::Gone { slot, why }, now);

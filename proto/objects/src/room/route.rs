@@ -3,11 +3,9 @@
 use evenkeel_core::PeerId;
 
 use super::{ObjectRoom, ObjectRoomEvent, Player};
-use crate::delivery::{Call, Target};
+use crate::delivery::{Call, Delivery, Target};
+use crate::message::Frame;
 use crate::object::Owner;
-
-/// Messages that wait for a player's greeting.
-const EARLY_MAX: usize = 256;
 
 impl Player {
     /// Whether messages can wait for it: it is here, or may come back.
@@ -43,31 +41,35 @@ impl ObjectRoom {
         }
     }
 
-    fn tell(&mut self, to: PeerId, call: Call) {
-        let Some(player) = self.players.get_mut(to) else { return };
+    /// Hands a message to a player's link. Returns whether it was taken, or need not be.
+    fn tell(&mut self, to: PeerId, call: Call) -> bool {
+        let Some(player) = self.players.get_mut(to) else { return true };
         let is_greeted = player.link.as_ref().is_some_and(|link| link.is_greeted);
         let is_reliable = call.delivery.is_reliable();
-        let is_away = player.link.is_none();
-        if is_away && !is_reliable {
-            return;
+        let is_state =
+            call.delivery == Delivery::MostRecent && player.link.is_some() && player.out.has_room(&call);
+        if !is_greeted && !is_reliable && !is_state {
+            return true;
         }
-        if !is_greeted && (!is_away || !player.early.is_empty()) {
-            // It may turn out to be another machine, which knows nothing of the earlier one's messages.
-            if player.early.len() < EARLY_MAX {
-                player.early.push(call);
-            } else if is_reliable {
+        if is_reliable && !player.out.has_room(&call) {
+            if call.party == Target::Server {
+                // A reliable message of the server must not be left out: the session ends here.
                 player.instance = None;
+                if player.link.is_some() {
+                    self.push_event(ObjectRoomEvent::Stalled { player: to });
+                }
             }
-            return;
+            return false;
         }
-        if !player.out.push(call) && is_reliable {
-            // A reliable message must not be left out: the session ends here.
-            player.instance = None;
-            if is_greeted {
-                return self.push_event(ObjectRoomEvent::Stalled { player: to });
-            }
+        if !is_greeted && (player.link.is_some() || player.out.has_early()) {
+            // It may turn out to be another machine, which knows nothing of the earlier one's messages. If the connection breaks
+            // before that is known, later messages stay behind these.
+            player.out.push_early(call);
+            return true;
         }
+        let is_taken = player.out.push(call);
         self.schedule(to);
+        is_taken || !is_reliable
     }
 
     /// Routes a player's message.
@@ -76,27 +78,47 @@ impl ObjectRoom {
         if !player.heard.accept(number, &call) {
             return;
         }
-        let mut is_refused = match call.party {
+        let mut is_heard = match call.party {
             // Only the owner speaks to those who see an object.
             Target::Scope(object) => {
-                self.table.get(object).is_none_or(|entry| entry.owner != Owner::Player(from))
+                self.table.get(object).is_some_and(|entry| entry.owner == Owner::Player(from))
             }
-            _ => false,
+            _ => true,
         };
-        let receivers = if is_refused { Vec::new() } else { self.receivers(Some(from), call.party) };
+        let receivers = if is_heard { self.receivers(Some(from), call.party) } else { Vec::new() };
         let (now, quotas) = (self.now, self.config.quotas);
         if let Some(player) = self.players.get_mut(from) {
-            is_refused |= !player.usage.delivery(now, receivers.len(), call.bytes.len(), &quotas);
+            is_heard &= player.usage.delivery(now, receivers.len(), call.bytes.len(), &quotas);
         }
-        if is_refused {
-            return self.refuse(from, |refusals| refusals.calls += 1);
+        if is_heard {
+            for to in receivers {
+                is_heard &= self.tell(to, Call { party: Target::Player(from), ..call.clone() });
+            }
         }
-        if call.party == Target::Server {
+        if !is_heard {
+            self.leave_unheard(from, &call);
+        } else if call.party == Target::Server {
             let Call { kind, bytes, .. } = call;
-            return self.push_event(ObjectRoomEvent::Call { from, kind, bytes });
+            self.push_event(ObjectRoomEvent::Call { from, kind, bytes });
         }
-        for to in receivers {
-            self.tell(to, Call { party: Target::Player(from), ..call.clone() });
+    }
+
+    /// Counts a message that was not delivered to everybody it was for. Its sender is told if that was guaranteed.
+    fn leave_unheard(&mut self, from: PeerId, call: &Call) {
+        self.refuse(from, |refusals| refusals.calls += 1);
+        if let Some(player) = self.players.get_mut(from).filter(|_| call.delivery.is_reliable()) {
+            let count = player.unheard.map_or(0, |(count, ..)| count);
+            player.unheard = Some((count + 1, call.kind, call.party));
+        }
+    }
+
+    /// Tells a player which of its messages were not delivered. Called at reviews, so that it is not told more often.
+    pub(super) fn tell_unheard(&mut self, peer: PeerId) {
+        let now = self.now;
+        let Some(player) = self.players.get_mut(peer) else { return };
+        let Some(link) = player.link.as_mut().filter(|link| link.is_greeted) else { return };
+        if let Some((count, kind, party)) = player.unheard.take() {
+            link.send(&Frame::Unheard { count, kind, party }, now);
         }
     }
 }

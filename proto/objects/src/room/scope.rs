@@ -8,6 +8,7 @@ use crate::object::{ObjectId, Owner, Value};
 
 /// The area around a player's objects in which it sees others.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[non_exhaustive]
 pub enum Area {
     /// Everything.
     #[default]
@@ -57,13 +58,15 @@ impl Area {
 
 /// What a game says of an object and a player.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[non_exhaustive]
 pub enum Interest {
     /// As the area says, the nearer the more important.
     #[default]
     ByArea,
     /// Out of scope: it costs nothing, and the player does not learn that it exists.
     Hidden,
-    /// In scope, with this priority; 1 is that of an object at the player's own place.
+    /// In scope, with this priority; 1 is that of an object at the player's own place. It counts for fields and for motion: the
+    /// error of an object's motion weighs as many times as much at this player.
     Seen(f32),
 }
 
@@ -80,6 +83,8 @@ pub struct ObjectView<'a> {
     pub values: &'a [Value],
     /// Where it is, if it moves and that is known.
     pub position: Option<Vec3>,
+    /// Whether its owner is away and may come back. Nobody sees it meanwhile.
+    pub is_held: bool,
 }
 
 /// Where a player looks from.
@@ -117,6 +122,13 @@ impl Viewpoints {
             self.places = before;
         }
         leaps
+    }
+
+    /// Begins at the first object of a player that has looked from nowhere yet.
+    pub(crate) fn begin(&mut self, object: ObjectId, at: Vec3) {
+        if self.places.is_empty() {
+            self.places.insert(object, at);
+        }
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = Vec3> {

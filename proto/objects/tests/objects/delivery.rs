@@ -1,8 +1,9 @@
 //! The five guarantees, each on a network that loses a third of the datagrams.
 
-use evenkeel_objects::{Delivery, ObjectEvent, ObjectRoomConfig, ObjectRoomEvent, Target};
+use evenkeel_core::Vec3;
+use evenkeel_objects::{Area, Call, Delivery, ObjectEvent, ObjectRoomConfig, ObjectRoomEvent, Target};
 
-use crate::net::{Faults, Net, Note, note, peer};
+use crate::net::{Faults, Net, Note, Ship, note, peer};
 use evenkeel_objects::GameMessage;
 
 fn lossy(players: usize, seed: u64) -> Net {
@@ -116,4 +117,38 @@ fn long_messages_arrive() {
     net.run(2_000);
     assert_eq!(net.notes(1, Delivery::ReliableOrdered), [1]);
     assert_eq!(net.notes(1, Delivery::ReliableUnordered), [1]);
+}
+
+#[test]
+fn messages_to_a_scope_reach_those_who_see_the_object_and_nobody_else() {
+    let area = Area::Radius { enter: 10.0, leave: 12.0 };
+    let mut net = Net::new(ObjectRoomConfig { area, ..ObjectRoomConfig::default() }, 4, 3);
+    net.run(200);
+    let ships = [0.0, 5.0, -5.0, 100.0].map(|x| {
+        let seat = net.seats.iter().position(|seat| seat.machine.objects().next().is_none()).expect("one");
+        let ship = Ship { name: "ship".into(), colour: 1, health: 0, load: Vec::new() };
+        let object = net.create(seat, 0, &ship);
+        net.run(100);
+        net.room.place(object, Vec3::xy(x, 0.0));
+        object
+    });
+    net.run(300);
+    for (number, delivery) in Delivery::ALL.into_iter().enumerate() {
+        let number = number as u32;
+        // By its owner, and by the server.
+        net.call(0, Target::Scope(ships[0]), delivery, &note(number));
+        let (party, bytes) = (Target::Scope(ships[0]), note(10 + number).to_bytes());
+        net.room.call(Call { delivery, party, kind: Note::KIND, bytes });
+        net.run(200);
+        let heard = |seat| {
+            let mut notes = net.notes(seat, delivery);
+            notes.sort_unstable();
+            notes
+        };
+        assert_eq!(heard(0), [10 + number], "{delivery:?}: the owner sees it, but does not hear itself");
+        for seat in [1, 2] {
+            assert_eq!(heard(seat), [number, 10 + number], "{delivery:?} at player {seat}");
+        }
+        assert!(heard(3).is_empty(), "{delivery:?}: too far away");
+    }
 }

@@ -2,7 +2,7 @@
 
 use evenkeel_core::{Channel, Endpoint, Rejected, Vec3, Wire};
 use evenkeel_objects::{
-    Area, Delivery, Object, ObjectCommand, ObjectEvent, ObjectRoomConfig, Quotas, Target,
+    Area, Delivery, Object, ObjectCommand, ObjectEvent, ObjectRoomConfig, ObjectRoomEvent, Quotas, Target,
 };
 
 use crate::net::{Net, Ship, id, note, peer};
@@ -88,6 +88,8 @@ fn call_floods_are_refused_and_others_are_heard() {
         }
     }
     net.run(3_000);
+    let has_stalled = net.events.iter().any(|event| matches!(event, ObjectRoomEvent::Stalled { .. }));
+    assert!(!has_stalled, "nobody is put out by it");
     let refusals = net.room.refusals(peer(1));
     assert!(refusals.calls + refusals.changes > 1_000, "{refusals:?}");
     assert_eq!(net.room.refusals(peer(0)).total(), 0);

@@ -1,5 +1,7 @@
 //! Objects and messages between a room and its players, over a network that loses, repeats and reorders.
 
+mod absence;
+mod abuse;
 mod contract;
 mod converge;
 mod delivery;

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use evenkeel_core::{Channel, Draws, Endpoint, LocalTime, PeerChange, PeerId, Seed, Span};
 use evenkeel_objects::{
-    Call, Delivery, GameMessage, LOCAL_MIN, Object, ObjectCommand, ObjectEvent, ObjectId, ObjectPeer,
-    ObjectPeerConfig, ObjectRoom, ObjectRoomConfig, ObjectRoomEvent, Owner, Target, Value,
+    Call, Delivery, GameMessage, Interest, LOCAL_MIN, Object, ObjectCommand, ObjectEvent, ObjectId,
+    ObjectPeer, ObjectPeerConfig, ObjectRoom, ObjectRoomConfig, ObjectRoomEvent, Owner, Target, Value,
 };
 
 evenkeel_objects::schema! {
@@ -64,6 +64,8 @@ pub(crate) struct Net {
     pub(crate) draws: Draws,
     /// Messages that a machine rejected.
     pub(crate) rejected: u64,
+    /// How often the game was asked whether a player sees an object.
+    pub(crate) asked: u64,
 }
 
 pub(crate) fn peer(seat: usize) -> PeerId {
@@ -89,6 +91,7 @@ impl Net {
             now: LocalTime::from_nanos(0),
             draws: Seed::new(seed).draws(),
             rejected: 0,
+            asked: 0,
         };
         (0..players).for_each(|_| net.add());
         (0..players).for_each(|seat| net.join(seat));
@@ -209,6 +212,13 @@ impl Net {
     pub(crate) fn step(&mut self) {
         self.now += STEP;
         self.deliver();
+        if self.room.is_review_due(self.now) {
+            let (now, asked) = (self.now, &mut self.asked);
+            self.room.review(now, &mut |_, _| {
+                *asked += 1;
+                Interest::ByArea
+            });
+        }
         if self.room.poll_timeout().is_some_and(|at| at <= self.now) {
             self.room.handle_timeout(self.now);
         }

@@ -1,6 +1,6 @@
 //! Objects come into being, pass on and go, with one owner at a time.
 
-use evenkeel_core::Seed;
+use evenkeel_core::{Seed, Span};
 use evenkeel_objects::{
     Denied, Gone, Object, ObjectCommand, ObjectEvent, ObjectPeer, ObjectPeerConfig, ObjectRoomConfig, Owner,
     Schema,
@@ -69,8 +69,10 @@ fn ownership_passes_to_a_player_and_to_the_server() {
 }
 
 #[test]
-fn objects_of_a_player_that_leaves_go_and_given_ones_stay() {
-    let mut net = quiet(2);
+fn objects_of_a_player_that_is_forgotten_go_and_given_ones_stay() {
+    let config = ObjectRoomConfig { remember: Span::from_secs(2), ..ObjectRoomConfig::default() };
+    let mut net = Net::new(config, 2, 1);
+    net.run(300);
     let (own, given) = (net.create(0, 0, &ship("own")), net.create(1, 0, &ship("given")));
     for object in [own, given] {
         net.run(200);
@@ -80,10 +82,12 @@ fn objects_of_a_player_that_leaves_go_and_given_ones_stay() {
     net.run(300);
     net.leave(0);
     net.run(300);
+    let gone = ObjectEvent::Gone { object: own, why: Gone::OutOfScope };
+    assert!(net.seats[1].events.contains(&gone));
+    net.run(2_000);
     assert_eq!(net.original(own), None);
     assert_eq!(net.original(given).map(|(owner, _)| owner), Some(Owner::Server));
-    let gone = ObjectEvent::Gone { object: own, why: Gone::Destroyed };
-    assert!(net.seats[1].events.contains(&gone));
+    net.assert_settled();
     net.join(0);
     net.run(500);
     // What is its own comes back with it; what it was given is the server's now.
@@ -128,7 +132,7 @@ fn another_schema_is_refused_with_words() {
     net.seats[1].machine = ObjectPeer::new(&ObjectPeerConfig {
         relay: RELAY,
         schema: &OTHER,
-        tick: evenkeel_core::Span::from_millis(20),
+        tick: Span::from_millis(20),
         seed: Seed::new(3),
     });
     net.join(1);
