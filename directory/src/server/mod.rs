@@ -100,7 +100,6 @@ impl Directory {
     /// Returns a directory's answers without its sockets, for tests. A request has its caller's address as an extension, axum's
     /// `ConnectInfo`.
     #[doc(hidden)]
-    #[must_use]
     pub fn requests(config: DirectoryConfig, key: IssuerKey) -> axum::Router {
         api::router(&Arc::new(DirectoryState::new(config, key)))
     }
