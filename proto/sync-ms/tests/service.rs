@@ -115,6 +115,30 @@ fn whoever_is_farther_away_than_the_cap_is_named_and_served_at_once() {
 }
 
 #[test]
+fn whoever_is_waited_for_sees_updates_in_time() {
+    // Ada is farther away than the cap, but not farther from Bo: nobody is delayed by more than the cap for her.
+    let mut world = World::new(&config("reaction", true), &[Path::of(160), Path::of(20)]);
+    world.updates(0, 5_000, 50);
+    world.run_until(5_000);
+    assert!(world.sms.reports().all(|report| report.standing == Standing::Guaranteed));
+    let late = world.seen.iter().filter(|seen| seen.at > at(1_500) && seen.late > Span::ZERO);
+    assert_eq!(late.count(), 0);
+    let hold = world.sms.report(peer(1)).map(|report| report.hold);
+    assert!(hold >= Some(ms(160)) && hold <= Some(ms(170)), "{hold:?}");
+}
+
+#[test]
+fn a_newcomer_whose_distance_is_unknown_changes_nobodys_standing() {
+    let mut world = World::new(&config("reaction", true), &[Path::of(170), Path::of(180), Path::of(175)]);
+    world.updates(0, 5_000, 50);
+    world.run_until(3_000);
+    assert_eq!(world.guarantees, []);
+    world.rejoin(2);
+    world.run_until(5_000);
+    assert_eq!(world.guarantees, []);
+}
+
+#[test]
 fn a_lost_packet_costs_nobody_its_place() {
     let path = Path { loss: 0.1, ..Path::of(40) };
     let mut world = World::new(&config("reaction", false), &[path, Path::of(5)]);

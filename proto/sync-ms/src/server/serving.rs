@@ -9,6 +9,15 @@ use crate::message::ActionFrame;
 use crate::order::{Head, toss};
 use crate::queue::{Place, Waiting};
 
+/// Why an action is served.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Turn {
+    /// It is the first in order, and need not wait any longer.
+    Own,
+    /// It is served before its turn.
+    None,
+}
+
 impl<C: SessionClock> Sms<C> {
     /// Queues an action that has arrived, or serves it at once if nobody waits.
     pub(super) fn on_action(&mut self, now: SessionTime, from: PeerId, action: &ActionFrame<'_>) {
@@ -32,11 +41,11 @@ impl<C: SessionClock> Sms<C> {
         let place = (placed.at, from, action.seq);
         // Whoever is not waited for does not wait, either.
         if !is_awaited {
-            return self.serve(now, place, waiting);
+            return self.serve(now, place, waiting, Turn::None);
         }
         self.queue.push(place, waiting);
         if is_crowded && let Some((place, first)) = self.queue.pop_of(from) {
-            self.serve(now, place, first);
+            self.serve(now, place, first, Turn::None);
         }
     }
 
@@ -60,7 +69,7 @@ impl<C: SessionClock> Sms<C> {
                 return;
             }
             if let Some((place, action)) = self.queue.pop() {
-                self.serve(now, place, action);
+                self.serve(now, place, action, Turn::Own);
             }
         }
     }
@@ -75,7 +84,7 @@ impl<C: SessionClock> Sms<C> {
     }
 
     /// Hands an action to the game server.
-    pub(super) fn serve(&mut self, now: SessionTime, (at, from, seq): Place, action: Waiting) {
+    pub(super) fn serve(&mut self, now: SessionTime, (at, from, seq): Place, action: Waiting, turn: Turn) {
         let Waiting { virtual_at, arrived, held, bytes, .. } = action;
         let clients = &mut self.clients;
         let behind = self.meter.serve(from, virtual_at, |ahead| {
@@ -85,7 +94,11 @@ impl<C: SessionClock> Sms<C> {
         });
         let is_late = at < self.served;
         let waited = (now - arrived).max(Span::ZERO);
-        self.served = self.served.max(at);
+        let is_in_turn = turn == Turn::Own;
+        if is_in_turn {
+            // Whoever is served out of turn makes nobody else late.
+            self.served = self.served.max(at);
+        }
         if let Some(client) = clients.get_mut(from) {
             client.waiting = client.waiting.saturating_sub(1);
             client.waiting_bytes = client.waiting_bytes.saturating_sub(bytes.len());
@@ -95,7 +108,8 @@ impl<C: SessionClock> Sms<C> {
             counts.behind += u64::from(behind > 0);
             counts.waited += waited;
         }
-        let action = Action { from, seq, virtual_at, arrived, held, waited, is_late, behind, bytes };
+        let action =
+            Action { from, seq, virtual_at, arrived, held, waited, is_in_turn, is_late, behind, bytes };
         self.push_event(SmsEvent::Action(action));
     }
 }
