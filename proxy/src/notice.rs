@@ -49,6 +49,8 @@ pub enum Notice {
         /// Why.
         why: String,
     },
+    /// The service failed and goes on anew: a defect of this program. Players are connected again.
+    Restarted,
     /// The game server does not listen at its address.
     GameUnreachable {
         /// The address.
@@ -73,6 +75,10 @@ impl fmt::Display for Notice {
             Self::StreamRefused { port, why } => {
                 write!(f, "a connection to TCP port {port} was not forwarded: {why}")
             }
+            Self::Restarted => write!(
+                f,
+                "the service failed and was started again; the log above says where: please report it"
+            ),
             Self::GameUnreachable { game } => write!(f, "no game server listens on {game} (UDP)"),
         }
     }

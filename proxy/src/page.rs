@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use evenkeel_net::crank::CrankError;
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -22,6 +23,8 @@ pub(crate) trait Paged: Send + Sync + 'static {
     type Report: Serialize;
     fn page_report(&self) -> impl Future<Output = Self::Report> + Send;
     fn page_metrics(&self) -> impl Future<Output = String> + Send;
+    /// Why the service is not there, if it is not.
+    fn page_failure(&self) -> impl Future<Output = Option<CrankError>> + Send;
 }
 
 impl Paged for ServerState {
@@ -32,6 +35,9 @@ impl Paged for ServerState {
     fn page_metrics(&self) -> impl Future<Output = String> + Send {
         self.metrics()
     }
+    fn page_failure(&self) -> impl Future<Output = Option<CrankError>> + Send {
+        self.failure()
+    }
 }
 
 impl Paged for ClientState {
@@ -41,6 +47,9 @@ impl Paged for ClientState {
     }
     fn page_metrics(&self) -> impl Future<Output = String> + Send {
         self.metrics()
+    }
+    fn page_failure(&self) -> impl Future<Output = Option<CrankError>> + Send {
+        self.failure()
     }
 }
 
@@ -62,7 +71,7 @@ pub(crate) async fn serve<P: Paged>(
         .route("/", file("text/html; charset=utf-8", include_str!("../page/index.html")))
         .route("/style.css", file("text/css; charset=utf-8", include_str!("../page/style.css")))
         .route("/page.js", file("text/javascript; charset=utf-8", include_str!("../page/page.js")))
-        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/healthz", get(health::<P>))
         .route("/api/players", get(players::<P>))
         .route("/metrics", get(scrape::<P>))
         .with_state(about);
@@ -72,6 +81,13 @@ pub(crate) async fn serve<P: Paged>(
         }
     });
     Ok(address)
+}
+
+async fn health<P: Paged>(State(about): State<Arc<P>>) -> Response {
+    match about.page_failure().await {
+        None => "ok\n".into_response(),
+        Some(failure) => (StatusCode::SERVICE_UNAVAILABLE, format!("{failure}\n")).into_response(),
+    }
 }
 
 async fn players<P: Paged>(State(about): State<Arc<P>>) -> Response {

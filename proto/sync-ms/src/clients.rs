@@ -14,6 +14,10 @@ use crate::quantile::RecentSpans;
 use crate::seq_window::SeqWindow;
 use crate::update_log::UpdateLog;
 
+/// Actions of one player that wait. Beyond, its first are served at once.
+const WAITING_MAX: usize = 256;
+/// Their bytes. Beyond, the first are served at once.
+const WAITING_BYTES_MAX: usize = 1 << 20;
 /// Lags that are remembered.
 const LAGS: usize = 1_024;
 /// Lags before they are relied on.
@@ -274,6 +278,11 @@ impl ClientState {
     pub(crate) const fn resume(&mut self, now: SessionTime) {
         self.hear(now);
         self.path.resume();
+    }
+
+    /// Whether too much of it waits.
+    pub(crate) const fn is_crowded(&self) -> bool {
+        self.waiting > WAITING_MAX || self.waiting_bytes > WAITING_BYTES_MAX
     }
 
     /// Returns whether that changes anything.

@@ -25,12 +25,9 @@ use demand::is_recent;
 use hold::SteadyHold;
 use serving::Turn;
 
-/// Events that wait for the application. Beyond, the oldest is dropped: the application has stalled.
-const EVENTS_MAX: usize = 16_384;
-/// Actions of one player that wait. Beyond, its first is served at once.
-const WAITING_MAX: usize = 256;
-/// Their bytes. Beyond, the first is served at once.
-const WAITING_BYTES_MAX: usize = 1 << 20;
+/// Events that wait for the application. Beyond, the oldest is dropped: the application has stalled. What waits of 255 players
+/// fits at once, as when the order is switched.
+const EVENTS_MAX: usize = 65_536;
 
 const TOSSES: u64 = 0x746f_7373;
 

@@ -165,6 +165,33 @@ fn a_flooding_player_delays_nobody_else() {
 }
 
 #[test]
+fn what_waits_of_a_player_stays_within_its_bytes() {
+    let mut world = far_and_near(&config("reaction", false));
+    // Small ones, then as many bytes as may wait, and more.
+    (0..100).for_each(|_| world.act(2_000, 1, &[1; 10]));
+    (0..18).for_each(|_| world.act(2_001, 1, &[2; 60_000]));
+    world.run_until(2_010);
+    let report = world.sms.report(peer(1)).expect("it is here");
+    // One large action makes room for another, so many small ones had to leave for one.
+    assert_eq!(report.counts.crowded_out, 101, "{:?}", report.counts);
+    world.run_until(2_500);
+    assert_eq!(world.served.len(), 118);
+}
+
+#[test]
+fn a_client_that_loses_its_connection_shows_everything_that_it_holds() {
+    let mut world = World::new(&config("max-wait", true), &[Path::of(5), Path::of(100)]);
+    world.updates(0, 1_000, 50);
+    world.run_until(1_000);
+    (0..1_800).for_each(|n| world.update(1_000, &[n as u8]));
+    world.run_until(1_010);
+    let seen = world.seen.iter().filter(|seen| seen.player == 0).count();
+    world.rejoin(0);
+    let after = world.seen.iter().filter(|seen| seen.player == 0).count();
+    assert!(after - seen >= 1_800, "{}", after - seen);
+}
+
+#[test]
 fn long_payloads_arrive_whole() {
     let mut world = far_and_near(&config("reaction", true));
     let long: Vec<u8> = (0..65_507_u32).map(|i| (i % 251) as u8).collect();

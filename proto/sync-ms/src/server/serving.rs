@@ -2,7 +2,7 @@
 
 use evenkeel_core::{PeerId, SessionClock, SessionTime, Span};
 
-use super::{Sms, WAITING_BYTES_MAX, WAITING_MAX};
+use super::Sms;
 use crate::clients::{ClientState, Placed};
 use crate::command::{Action, SmsEvent};
 use crate::message::ActionFrame;
@@ -33,9 +33,7 @@ impl<C: SessionClock> Sms<C> {
         let toss = self.policy.as_deref().map_or(0.0, |policy| toss(policy, &mut self.draws));
         client.waiting += 1;
         client.waiting_bytes += bytes.len();
-        let is_crowded = client.waiting > WAITING_MAX || client.waiting_bytes > WAITING_BYTES_MAX;
         let is_awaited = self.policy.is_some() && client.is_guaranteed();
-        client.counts.crowded_out += u64::from(is_awaited && is_crowded);
         let Placed { virtual_at, held, .. } = placed;
         let waiting = Waiting { virtual_at, arrived: now, held, toss, bytes };
         let place = (placed.at, from, action.seq);
@@ -44,7 +42,14 @@ impl<C: SessionClock> Sms<C> {
             return self.serve(now, place, waiting, Turn::None);
         }
         self.queue.push(place, waiting);
-        if is_crowded && let Some((place, first)) = self.queue.pop_of(from) {
+        self.relieve(now, from);
+    }
+
+    /// Serves a player's first actions as long as too much of it waits.
+    fn relieve(&mut self, now: SessionTime, from: PeerId) {
+        while let Some(client) = self.clients.get_mut(from).filter(|client| client.is_crowded()) {
+            let Some((place, first)) = self.queue.pop_of(from) else { return };
+            client.counts.crowded_out += 1;
             self.serve(now, place, first, Turn::None);
         }
     }
