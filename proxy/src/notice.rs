@@ -21,7 +21,7 @@ pub enum Notice {
         /// Why.
         why: String,
     },
-    /// A player is served at once from now on, without the guarantee of its place; or it has the guarantee again.
+    /// Nobody waits for a player from now on, so its place is not guaranteed; or it is again.
     Guaranteed {
         /// Its number.
         player: u32,
@@ -68,7 +68,7 @@ impl fmt::Display for Notice {
             }
             Self::Guaranteed { player, from, .. } => write!(
                 f,
-                "player {player} ({from}) is silent, or farther away than the cap: served at once, its place is not promised"
+                "player {player} ({from}) is silent, or farther away than the cap: nobody waits for it, its place is not promised"
             ),
             Self::ServerLost { server, why } => write!(f, "{server} is not reached: {why}; trying again"),
             Self::ServerFound { server } => write!(f, "connected to {server}"),

@@ -31,9 +31,9 @@ pub enum Standing {
     /// It is waited for.
     #[default]
     Guaranteed,
-    /// It has been silent for longer than its actions take.
+    /// It has been silent for longer than its actions take, or does not answer. Its own actions wait for their turn.
     Silent,
-    /// Others would have to wait for it for longer than the cap.
+    /// Others would have to wait for it for longer than the cap. Its own actions are served at once.
     BeyondCap,
 }
 
@@ -198,6 +198,11 @@ impl ClientState {
 
     pub(crate) fn is_guaranteed(&self) -> bool {
         self.standing == Standing::Guaranteed
+    }
+
+    /// Whether its actions wait for their turn. Those of a silent player do: it must not be worth while to be silent.
+    pub(crate) fn waits(&self) -> bool {
+        self.standing != Standing::BeyondCap
     }
 
     pub(crate) fn report(&self, peer: PeerId) -> ClientReport {

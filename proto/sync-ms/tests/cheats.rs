@@ -148,6 +148,8 @@ fn who_does_not_answer_comes_in_the_order_of_arrival_and_is_not_waited_for() {
     assert!(gain < 0.0, "an honest player's place is before its arrival: {gain}");
     assert_eq!(world.sms.report(peer(MALLORY)).map(|report| report.standing), Some(Standing::Silent));
     assert!(world.served.iter().all(|(_, action)| action.virtual_at <= action.arrived));
+    // It is not served before its turn, either.
+    assert!(world.served.iter().all(|(_, action)| action.behind == 0 && !action.is_late));
     // The others have their order all the same.
     assert!([ADA, BO].iter().all(|player| {
         world.sms.report(peer(*player)).is_some_and(|report| report.standing == Standing::Guaranteed)
@@ -169,6 +171,19 @@ fn a_claimed_delay_is_made_up_for_slowly() {
     assert!(after <= before + ms(10), "{before:?}, then {after:?}: Mallory's share starts at what it was");
     world.run_until(27_000);
     assert!(held(&world) > before + ms(40), "{:?}", held(&world));
+}
+
+#[test]
+fn a_player_that_keeps_silent_until_it_acts_waits_for_its_turn() {
+    let mut world = three(&config(false));
+    world.run_until(2_000);
+    // It sends nothing but its actions.
+    world.cheats.insert(BO, Cheat { is_terse: true, ..Cheat::default() });
+    for half in 6..20 {
+        // Bo, the nearest, is slower than Ada by 10 ms, and has been silent for half a second.
+        assert!(is_ada_served_first(&mut world, 500 * half), "{half}");
+    }
+    assert_eq!(world.sms.report(peer(BO)).map(|report| report.standing), Some(Standing::Silent));
 }
 
 proptest! {

@@ -33,12 +33,11 @@ impl<C: SessionClock> Sms<C> {
         let toss = self.policy.as_deref().map_or(0.0, |policy| toss(policy, &mut self.draws));
         client.waiting += 1;
         client.waiting_bytes += bytes.len();
-        let is_awaited = self.policy.is_some() && client.is_guaranteed();
+        let waits = self.policy.is_some() && client.waits();
         let Placed { virtual_at, held, .. } = placed;
         let waiting = Waiting { virtual_at, arrived: now, held, toss, bytes };
         let place = (placed.at, from, action.seq);
-        // Whoever is not waited for does not wait, either.
-        if !is_awaited {
+        if !waits {
             return self.serve(now, place, waiting, Turn::None);
         }
         self.queue.push(place, waiting);
