@@ -93,7 +93,9 @@ impl SyncClient {
             tasks.spawn(stream::listen(socket, refused, move |tcp| forward(forwarding.clone(), tcp, port)));
         }
         let page = match state.config.page {
-            Some(address) => Some(page::serve(&mut tasks, address, state.clone()).await?),
+            Some(address) => {
+                Some(page::serve(&mut tasks, address, &state.config.page_names, state.clone()).await?)
+            }
             None => None,
         };
         Ok(Self { state, address, page, tasks })

@@ -1,4 +1,5 @@
-//! The page, the reports and the metrics over HTTP. Whoever reaches the address may read; nothing can be changed.
+//! The page, the reports and the metrics over HTTP. Whoever reaches the address may read, but not under somebody else's name;
+//! nothing can be changed.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -53,10 +54,11 @@ impl Paged for ClientState {
     }
 }
 
-/// Serves the page. Returns its address.
+/// Serves the page, its API under these names. Returns its address.
 pub(crate) async fn serve<P: Paged>(
     tasks: &mut JoinSet<()>,
     address: SocketAddr,
+    names: &[String],
     about: Arc<P>,
 ) -> Result<SocketAddr, StartError> {
     let failed = |source| StartError::Listen { address, what: "the page, TCP", source };
@@ -75,11 +77,7 @@ pub(crate) async fn serve<P: Paged>(
         .route("/api/players", get(players::<P>))
         .route("/metrics", get(scrape::<P>))
         .with_state(about);
-    tasks.spawn(async move {
-        if let Err(error) = axum::serve(socket, router).await {
-            tracing::error!("the page stopped: {error}");
-        }
-    });
+    tasks.spawn(evenkeel_http::serve(socket, evenkeel_http::guarded(router, names)));
     Ok(address)
 }
 

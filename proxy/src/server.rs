@@ -108,7 +108,9 @@ impl SyncServer {
         tasks.spawn(forget_the_gone(state.clone()));
         tasks.spawn(look_after(state.clone()));
         let page = match state.config.page {
-            Some(address) => Some(page::serve(&mut tasks, address, state.clone()).await?),
+            Some(address) => {
+                Some(page::serve(&mut tasks, address, &state.config.page_names, state.clone()).await?)
+            }
             None => None,
         };
         Ok(Self { state, tunnels, address, page, tasks })

@@ -68,14 +68,22 @@ async fn a_machine_that_fails_is_replaced_and_players_play_on() {
     let (server, client, player) = pair(None, notify).await;
     insist(&player).await;
     let state = &server.state;
-    let failed: Result<(), CrankError> = state.crank.with(NODE, |_, _| panic!("a defect")).await;
-    assert_eq!(failed, Err(CrankError::NoSuchNode));
-    assert_eq!(state.failure().await, Some(CrankError::NoSuchNode), "and /healthz says so");
+    let mut told = None;
+    // It may be replaced before anybody looks.
+    for _ in 0..5 {
+        let failed: Result<(), CrankError> = state.crank.with(NODE, |_, _| panic!("a defect")).await;
+        assert_eq!(failed, Err(CrankError::NoSuchNode));
+        told = state.failure().await;
+        if told.is_some() {
+            break;
+        }
+    }
+    assert_eq!(told, Some(CrankError::NoSuchNode), "/healthz says so");
     // What came back before is still on its way.
     while tokio::time::timeout(Duration::from_millis(50), player.recv(&mut [0; 16])).await.is_ok() {}
     insist(&player).await;
     assert_eq!(state.failure().await, None);
-    assert_eq!(restarts.lock().expect("no panic").len(), 1);
+    assert!(!restarts.lock().expect("no panic").is_empty());
     client.stop().await;
     server.stop().await;
 }
