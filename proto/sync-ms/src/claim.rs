@@ -50,11 +50,11 @@ const RARE: u32 = 512;
 /// Rare claims that are allowed in a row.
 const RARE_MAX: u32 = 16;
 /// The last round trips, whose mean is how long the way takes now.
-const NOW: usize = 16;
+const NOW: usize = 32;
 /// How much longer than pings an update and an action may take on average: they are larger.
 const LARGER: Span = Span::from_nanos(500_000);
 /// For how many actions in a row the way may be longer than on average, by as much as it usually varies.
-const LONG_RUN: i64 = 64;
+const LONG_RUN: i64 = 192;
 /// No delay is longer, as long as nothing is measured.
 const DELAY_MAX: Span = Span::from_secs(2);
 
