@@ -12,7 +12,7 @@ use evenkeel_sync_ms::{Smc, SmcCommand, SmcEvent};
 
 /// What a liar does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Lie {
+pub(crate) struct SmcLie {
     /// How much earlier it claims to have acted.
     pub(crate) early: Span,
     /// How much farther ahead it promises.
@@ -35,14 +35,14 @@ pub(crate) enum Answers {
 pub(crate) struct LyingSmc {
     smc: Smc,
     server: PeerId,
-    lie: Lie,
+    lie: SmcLie,
     answered: u64,
     /// Answers that are held back.
     late: BTreeMap<(LocalTime, u64), Vec<u8>>,
 }
 
 impl LyingSmc {
-    pub(crate) const fn new(smc: Smc, server: PeerId, lie: Lie) -> Self {
+    pub(crate) const fn new(smc: Smc, server: PeerId, lie: SmcLie) -> Self {
         Self { smc, server, lie, answered: 0, late: BTreeMap::new() }
     }
 
@@ -52,7 +52,7 @@ impl LyingSmc {
         let header = message.header();
         let mut forged = Vec::new();
         header.emit(VERSION, &mut forged);
-        let (alone, Lie { early, ahead, .. }) = (forged.clone(), self.lie);
+        let (alone, SmcLie { early, ahead, .. }) = (forged.clone(), self.lie);
         let moved = |moment: Moment, by: Span| Moment { elapsed: moment.elapsed + by, ..moment };
         for frame in message {
             let frame = match frame {

@@ -5,7 +5,7 @@ use evenkeel_core::{Endpoint, FollowerClock, LocalTime, PeerId, ServerClock, del
 use evenkeel_sync_ms::{Smc, SmcCommand, SmcEvent, Sms, SmsCommand, SmsEvent, SyncConfig};
 
 use super::frozen::FrozenSmc;
-use super::lying::{Lie, LyingSmc};
+use super::lying::{LyingSmc, SmcLie};
 
 /// A server's module, or a player's.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl SyncNode {
     }
 
     /// The module of a player that lies.
-    pub(crate) fn liar(config: &SyncConfig, server: PeerId, lie: Lie) -> Self {
+    pub(crate) fn liar(config: &SyncConfig, server: PeerId, lie: SmcLie) -> Self {
         Self::Liar(Box::new(LyingSmc::new(Smc::new(config, server), server, lie)))
     }
 

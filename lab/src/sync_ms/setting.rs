@@ -6,7 +6,7 @@
 use evenkeel_core::Span;
 use evenkeel_link::{ClockFaults, DelayLaw, Jitter, LinkFaults, Loss, Reorder};
 
-use super::lying::Lie;
+use super::lying::SmcLie;
 
 /// The distribution of the delays of one path, given by mean and variance.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -50,7 +50,7 @@ pub(crate) enum PlayerRole {
     #[default]
     Honest,
     /// Its client is modified.
-    Lies(Lie),
+    Lies(SmcLie),
     /// It joins late or leaves early.
     Visits {
         /// When it joins.

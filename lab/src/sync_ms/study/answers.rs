@@ -10,31 +10,31 @@ use crate::papers::Setup;
 use crate::papers::cells::Ratio;
 use crate::papers::judgement::Test;
 use crate::parallel::Cancelled;
-use crate::sync_ms::{Answers, Lie, PlayerRole};
+use crate::sync_ms::{Answers, PlayerRole, SmcLie};
 
 /// By how much earlier the liar claims to have acted.
 const EARLY: Span = Span::from_millis(200);
 /// By how much all answers are late in the last case.
 const ALL_LATE: Span = Span::from_millis(30);
-const LIE: Lie = Lie { early: EARLY, ahead: Span::ZERO, answers: Answers::AtOnce };
-const CASES: [(&str, Option<Lie>); 7] = [
+const LIE: SmcLie = SmcLie { early: EARLY, ahead: Span::ZERO, answers: Answers::AtOnce };
+const CASES: [(&str, Option<SmcLie>); 7] = [
     ("honest", None),
     ("answers at once", Some(LIE)),
-    ("promises the far future", Some(Lie { ahead: Span::from_secs(1_000_000), ..LIE })),
+    ("promises the far future", Some(SmcLie { ahead: Span::from_secs(1_000_000), ..LIE })),
     ("one answer in 600 is late by 300 ms", Some(late(600, Span::from_millis(300)))),
     ("one answer in 50 is late by 100 ms", Some(late(50, Span::from_millis(100)))),
-    ("never answers", Some(Lie { answers: Answers::Never, ..LIE })),
+    ("never answers", Some(SmcLie { answers: Answers::Never, ..LIE })),
     ("all answers are late by 30 ms", Some(late(1, ALL_LATE))),
 ];
 /// The case in which the liar looks farther away.
 const FARTHER: usize = CASES.len() - 1;
 
-const fn late(one_in: u64, late: Span) -> Lie {
-    Lie { answers: Answers::Late(one_in, late), ..LIE }
+const fn late(one_in: u64, late: Span) -> SmcLie {
+    SmcLie { answers: Answers::Late(one_in, late), ..LIE }
 }
 
 pub(super) fn plan() -> GridPlan {
-    let lying = |law, lie: Option<Lie>| {
+    let lying = |law, lie: Option<SmcLie>| {
         let mut setting = SyncSetting::paper(law);
         if let Some(lie) = lie {
             setting.players[LIAR].role = PlayerRole::Lies(lie);

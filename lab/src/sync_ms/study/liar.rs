@@ -11,7 +11,7 @@ use crate::papers::Setup;
 use crate::papers::cells::Ratio;
 use crate::papers::judgement::Test;
 use crate::parallel::Cancelled;
-use crate::sync_ms::{Lie, PlayerRole};
+use crate::sync_ms::{PlayerRole, SmcLie};
 
 /// By how much earlier the liar claims to have acted, in milliseconds.
 const LIES_MS: [f64; 6] = [0.0, 5.0, 10.0, 20.0, 40.0, 200.0];
@@ -24,7 +24,7 @@ pub(super) fn plan() -> GridPlan {
         let mut setting = SyncSetting::paper(law);
         if millis > 0.0 {
             setting.players[LIAR].role =
-                PlayerRole::Lies(Lie { early: Span::from_millis_f64(millis), ..Lie::default() });
+                PlayerRole::Lies(SmcLie { early: Span::from_millis_f64(millis), ..SmcLie::default() });
         }
         (setting, SERVICES.to_vec())
     };
