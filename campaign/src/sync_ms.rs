@@ -81,9 +81,11 @@ impl Endpoint for SyncNode {
         handle_message, handle_peer, handle_timeout, poll_transmit, poll_timeout);
 }
 
-/// Claims a faster reaction than the player had.
+/// Claims a faster reaction than the player had, and promises anything.
 fn claim_early(bytes: &mut Vec<u8>, _: Channel, draws: &mut Draws) {
     let early = Span::from_millis(draws.below(300) as i64);
+    let ahead = Span::from_nanos(if draws.chance(0.05) { draws.bits() as i64 >> 4 } else { 0 });
+    let promise = |moment: Moment| Moment { elapsed: moment.elapsed + ahead, ..moment };
     let Ok(message) = SyncMessage::parse(bytes) else { return };
     let header = message.header();
     let mut forged = Vec::new();
@@ -94,6 +96,7 @@ fn claim_early(bytes: &mut Vec<u8>, _: Channel, draws: &mut Draws) {
             Frame::Action(action) => {
                 Frame::Action(ActionFrame { reaction: action.reaction.map(forge), ..action })
             }
+            Frame::Promise { next, moment } => Frame::Promise { next, moment: promise(moment) },
             other => other,
         };
         frame.emit(header.stamp, &mut forged);
@@ -184,7 +187,15 @@ impl Observer<Actor<SyncNode>> for Watcher<'_> {
                     let what = format!("{from:?} is served at {at:?} after {before:?}, and not late");
                     self.seen.break_rule(Invariant::Order, what);
                 }
-                self.seen.served = self.seen.served.max(action.virtual_at);
+                if action.is_in_turn {
+                    self.seen.served = self.seen.served.max(action.virtual_at);
+                }
+                if action.virtual_at > action.arrived {
+                    let (at, arrived) = (action.virtual_at, action.arrived);
+                    let what =
+                        format!("an action of {from:?} is placed at {at:?}, but arrived at {arrived:?}");
+                    self.seen.break_rule(Invariant::Order, what);
+                }
             }
             NodeEvent::Player(SmcEvent::Update { bytes, .. }) => self.seen.arrive(node, &bytes, false),
             NodeEvent::Server(_) | NodeEvent::Player(SmcEvent::Clock(_)) => {}
@@ -232,6 +243,7 @@ fn config(game: &Game) -> SyncConfig {
         late: if draws.chance(0.2) { Late::Discard } else { Late::Show },
         cap: Span::from_millis([0, 20, 150, 150, 400][draws.below(5) as usize]),
         hold_fall: draws.chance(0.3).then_some(Span::from_millis(10)),
+        hold_rise: draws.chance(0.3).then_some(Span::from_millis(10)),
         repeats: draws.below(4) as u32,
         respective: if draws.chance(0.3) { Respective::BeforePreviousAction } else { Respective::Newest },
         seed: Seed::new(draws.bits()),

@@ -12,8 +12,8 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use evenkeel_core::Seed;
 use evenkeel_games::eater::{CELL_PIXELS, EaterCommand, EaterId, EaterPlayer, Maze, MovePeer, Pixel, Way};
+use evenkeel_http::{authorize_change, authorized_body, error_response};
 use evenkeel_neo::{PublicKey, UnusedReason};
-use evenkeel_serve::{authorize_change, authorized_body, error_response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -45,12 +45,7 @@ pub(crate) async fn serve(
         .route("/api/eater/proof/{key}", get(proof))
         .route("/api/eater/steer", post(steer))
         .with_state(state);
-    let service = router.into_make_service_with_connect_info::<SocketAddr>();
-    tasks.spawn(async move {
-        if let Err(error) = axum::serve(socket, service).await {
-            tracing::error!("the page stopped: {error}");
-        }
-    });
+    tasks.spawn(evenkeel_http::serve(socket, evenkeel_http::guarded(router, &[])));
     Ok(address)
 }
 

@@ -141,6 +141,7 @@ impl Session {
         while let Some(event) = self.sms.poll_event() {
             if let SmsEvent::Action(action) = event {
                 self.served[action.from.0 as usize - 1] += 1;
+                assert!(action.virtual_at <= action.arrived, "nobody acts later than it arrives: {action:?}");
             }
         }
         let invented = self.served.iter().zip(&self.acted).any(|(served, acted)| served > acted);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use evenkeel_core::clock::{FollowerClock, Hull};
 use evenkeel_core::{LocalTime, PeerId};
-use evenkeel_net::crank::{Crank, CrankHandle};
+use evenkeel_net::crank::{Crank, CrankError, CrankHandle};
 use evenkeel_net::metrics::MetricsText;
 use evenkeel_net::stamped::StampedSocket;
 use evenkeel_net::transport::Limits;
@@ -93,7 +93,9 @@ impl SyncClient {
             tasks.spawn(stream::listen(socket, refused, move |tcp| forward(forwarding.clone(), tcp, port)));
         }
         let page = match state.config.page {
-            Some(address) => Some(page::serve(&mut tasks, address, state.clone()).await?),
+            Some(address) => {
+                Some(page::serve(&mut tasks, address, &state.config.page_names, state.clone()).await?)
+            }
             None => None,
         };
         Ok(Self { state, address, page, tasks })
@@ -157,6 +159,11 @@ async fn forget_idle(state: Arc<ClientState>) {
             let node = player.node;
             let _ = state.crank.remove(node, evenkeel_net::transport::CloseCode::Done).await;
         }
+        for player in state.players.all() {
+            if players::look_after(&player, &state.crank).await {
+                state.link.notify(Notice::Restarted);
+            }
+        }
     }
 }
 
@@ -205,6 +212,16 @@ impl ClientState {
             },
         };
         player.act(&self.crank, counters, at, bytes);
+    }
+
+    /// Why the service is not there, if it is not.
+    pub(crate) async fn failure(&self) -> Option<CrankError> {
+        for player in self.players.all() {
+            if let Err(failure) = self.crank.with(player.node, |_, _| ()).await {
+                return Some(failure);
+            }
+        }
+        None
     }
 
     pub(crate) async fn report(&self) -> ClientReport {

@@ -68,6 +68,8 @@ pub struct ServerConfig {
     /// The address of the page and the metrics (TCP).
     #[serde(deserialize_with = "maybe_address")]
     pub page: Option<SocketAddr>,
+    /// Names under which the API and the metrics may be read, beside `localhost` and addresses.
+    pub page_names: Vec<String>,
     /// The most players at a time.
     pub players_max: usize,
     /// A player who is gone for this long is forgotten, in seconds.
@@ -89,6 +91,7 @@ impl Default for ServerConfig {
             cap_ms: 150.0,
             tcp: Vec::new(),
             page: None,
+            page_names: Vec::new(),
             players_max: 128,
             idle_s: 60.0,
             datagrams_per_second: 2_000,
@@ -113,6 +116,8 @@ pub struct ClientConfig {
     /// The address of the page and the metrics (TCP).
     #[serde(deserialize_with = "maybe_address")]
     pub page: Option<SocketAddr>,
+    /// Names under which the API and the metrics may be read, beside `localhost` and addresses.
+    pub page_names: Vec<String>,
     /// The most players at a time.
     pub players_max: usize,
     /// A player whose game has sent nothing for this long is forgotten, in seconds.
@@ -133,6 +138,7 @@ impl Default for ClientConfig {
             key: None,
             tcp: Vec::new(),
             page: None,
+            page_names: Vec::new(),
             players_max: 32,
             idle_s: 60.0,
             datagrams_per_second: 1_000,

@@ -21,7 +21,7 @@ pub enum Notice {
         /// Why.
         why: String,
     },
-    /// A player is served at once from now on, without the guarantee of its place; or it has the guarantee again.
+    /// Nobody waits for a player from now on, so its place is not guaranteed; or it is again.
     Guaranteed {
         /// Its number.
         player: u32,
@@ -49,6 +49,8 @@ pub enum Notice {
         /// Why.
         why: String,
     },
+    /// The service failed and goes on anew: a defect of this program. Players are connected again.
+    Restarted,
     /// The game server does not listen at its address.
     GameUnreachable {
         /// The address.
@@ -66,13 +68,17 @@ impl fmt::Display for Notice {
             }
             Self::Guaranteed { player, from, .. } => write!(
                 f,
-                "player {player} ({from}) is silent, or farther away than the cap: served at once, its place is not promised"
+                "player {player} ({from}) is silent, or farther away than the cap: nobody waits for it, its place is not promised"
             ),
             Self::ServerLost { server, why } => write!(f, "{server} is not reached: {why}; trying again"),
             Self::ServerFound { server } => write!(f, "connected to {server}"),
             Self::StreamRefused { port, why } => {
                 write!(f, "a connection to TCP port {port} was not forwarded: {why}")
             }
+            Self::Restarted => write!(
+                f,
+                "the service failed and was started again; the log above says where: please report it"
+            ),
             Self::GameUnreachable { game } => write!(f, "no game server listens on {game} (UDP)"),
         }
     }

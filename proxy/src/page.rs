@@ -1,13 +1,15 @@
-//! The page, the reports and the metrics over HTTP. Whoever reaches the address may read; nothing can be changed.
+//! The page, the reports and the metrics over HTTP. Whoever reaches the address may read, but not under somebody else's name;
+//! nothing can be changed.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use evenkeel_net::crank::CrankError;
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -22,6 +24,8 @@ pub(crate) trait Paged: Send + Sync + 'static {
     type Report: Serialize;
     fn page_report(&self) -> impl Future<Output = Self::Report> + Send;
     fn page_metrics(&self) -> impl Future<Output = String> + Send;
+    /// Why the service is not there, if it is not.
+    fn page_failure(&self) -> impl Future<Output = Option<CrankError>> + Send;
 }
 
 impl Paged for ServerState {
@@ -31,6 +35,9 @@ impl Paged for ServerState {
     }
     fn page_metrics(&self) -> impl Future<Output = String> + Send {
         self.metrics()
+    }
+    fn page_failure(&self) -> impl Future<Output = Option<CrankError>> + Send {
+        self.failure()
     }
 }
 
@@ -42,12 +49,16 @@ impl Paged for ClientState {
     fn page_metrics(&self) -> impl Future<Output = String> + Send {
         self.metrics()
     }
+    fn page_failure(&self) -> impl Future<Output = Option<CrankError>> + Send {
+        self.failure()
+    }
 }
 
-/// Serves the page. Returns its address.
+/// Serves the page, its API under these names. Returns its address.
 pub(crate) async fn serve<P: Paged>(
     tasks: &mut JoinSet<()>,
     address: SocketAddr,
+    names: &[String],
     about: Arc<P>,
 ) -> Result<SocketAddr, StartError> {
     let failed = |source| StartError::Listen { address, what: "the page, TCP", source };
@@ -62,16 +73,19 @@ pub(crate) async fn serve<P: Paged>(
         .route("/", file("text/html; charset=utf-8", include_str!("../page/index.html")))
         .route("/style.css", file("text/css; charset=utf-8", include_str!("../page/style.css")))
         .route("/page.js", file("text/javascript; charset=utf-8", include_str!("../page/page.js")))
-        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/healthz", get(health::<P>))
         .route("/api/players", get(players::<P>))
         .route("/metrics", get(scrape::<P>))
         .with_state(about);
-    tasks.spawn(async move {
-        if let Err(error) = axum::serve(socket, router).await {
-            tracing::error!("the page stopped: {error}");
-        }
-    });
+    tasks.spawn(evenkeel_http::serve(socket, evenkeel_http::guarded(router, names)));
     Ok(address)
+}
+
+async fn health<P: Paged>(State(about): State<Arc<P>>) -> Response {
+    match about.page_failure().await {
+        None => "ok\n".into_response(),
+        Some(failure) => (StatusCode::SERVICE_UNAVAILABLE, format!("{failure}\n")).into_response(),
+    }
 }
 
 async fn players<P: Paged>(State(about): State<Arc<P>>) -> Response {

@@ -3,6 +3,8 @@
 mod admission;
 mod game_side;
 mod seats;
+#[cfg(test)]
+mod tests;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,17 +12,18 @@ use std::time::{Duration, Instant};
 
 use evenkeel_core::clock::ServerClock;
 use evenkeel_core::{PeerId, Seed, Span};
-use evenkeel_net::crank::{Crank, CrankHandle, NodeId};
+use evenkeel_net::crank::{Crank, CrankError, CrankHandle, NodeId};
 use evenkeel_net::metrics::MetricsText;
 use evenkeel_net::transport::tunnel::{SharedKey, TunnelHandle, TunnelListener};
 use evenkeel_net::transport::{Closed, Limits};
 use evenkeel_sync_ms::{Sms, SyncConfig};
+use tokio::sync::Semaphore;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::interval;
 
 use crate::config::ServerConfig;
 use crate::metrics;
-use crate::notice::Notify;
+use crate::notice::{Notice, Notify};
 use crate::page;
 use crate::report::{ServerReport, ServerTotals};
 use crate::stream::STREAMS_MAX;
@@ -33,8 +36,15 @@ pub(crate) type ServerCrank = CrankHandle<Sms<ServerClock>>;
 /// The number of the one machine.
 pub(crate) const NODE: NodeId = NodeId(1);
 
-/// How fast updates are held for less time again, per second.
+/// How fast updates are held for less time again, per second,
 const HOLD_FALL: Span = Span::from_millis(10);
+/// and for more, for the sake of one player.
+const HOLD_RISE: Span = Span::from_millis(10);
+
+/// Clients at a time that only check that they are let in.
+const CHECKS_MAX: usize = 32;
+/// How often the machine is looked after.
+const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 
 /// How long connections may take to end when the proxy stops.
 const DRAIN_MAX: Duration = Duration::from_millis(500);
@@ -53,7 +63,20 @@ pub(crate) struct ServerState {
     pub(crate) config: ServerConfig,
     pub(crate) crank: ServerCrank,
     pub(crate) side: Arc<GameSide>,
+    pub(crate) slots: Slots,
     pub(crate) started: Instant,
+}
+
+/// How many tunnels there may be that are no players'.
+pub(crate) struct Slots {
+    pub(crate) streams: Semaphore,
+    pub(crate) checks: Semaphore,
+}
+
+impl Default for Slots {
+    fn default() -> Self {
+        Self { streams: Semaphore::new(STREAMS_MAX), checks: Semaphore::new(CHECKS_MAX) }
+    }
 }
 
 impl SyncServer {
@@ -65,12 +88,16 @@ impl SyncServer {
         config.check()?;
         let game = udp::resolve(&config.game).await;
         let game = game.ok_or_else(|| StartError::UnknownHost { name: config.game.clone() })?;
-        let limits = Limits { connections_max: 2 * config.players_max + STREAMS_MAX, ..Limits::default() };
+        let limits = Limits {
+            connections_max: 2 * config.players_max + STREAMS_MAX + CHECKS_MAX,
+            ..Limits::default()
+        };
         let mut listener = TunnelListener::bind(config.listen, key, limits)?;
         let (address, tunnels) = (listener.local_address(), listener.handle());
         let side = Arc::new(GameSide::new(game, config.players_max, notify));
         let crank = start_crank(&config, &side)?;
-        let state = Arc::new(ServerState { config, crank, side, started: Instant::now() });
+        let state =
+            Arc::new(ServerState { config, crank, side, slots: Slots::default(), started: Instant::now() });
         let mut tasks = JoinSet::new();
         let admission = Admission::new(state.clone());
         tasks.spawn(async move {
@@ -79,8 +106,11 @@ impl SyncServer {
             }
         });
         tasks.spawn(forget_the_gone(state.clone()));
+        tasks.spawn(look_after(state.clone()));
         let page = match state.config.page {
-            Some(address) => Some(page::serve(&mut tasks, address, state.clone()).await?),
+            Some(address) => {
+                Some(page::serve(&mut tasks, address, &state.config.page_names, state.clone()).await?)
+            }
             None => None,
         };
         Ok(Self { state, tunnels, address, page, tasks })
@@ -131,17 +161,33 @@ fn start_crank(config: &ServerConfig, side: &Arc<GameSide>) -> Result<ServerCran
         .on_detached(move |_, peer, closed, counters| ends.on_detached(peer, closed, counters))
         .start()
         .map_err(StartError::Thread)?;
+    let _ = crank.add(NODE, machine(config));
+    Ok(crank)
+}
+
+fn machine(config: &ServerConfig) -> Sms<ServerClock> {
     let settings = SyncConfig {
         order: config.order.clone(),
         sync_out: config.out,
         cap: config.cap(),
         hold_fall: Some(HOLD_FALL),
+        hold_rise: Some(HOLD_RISE),
         seed: Seed::new(evenkeel_net::random()),
         ..SyncConfig::default()
     };
-    let machine = Sms::with_clock(&settings, ServerClock::default());
-    let _ = crank.add(NODE, machine);
-    Ok(crank)
+    Sms::with_clock(&settings, ServerClock::default())
+}
+
+/// Puts a new machine in place of one that has failed. Its clients were disconnected, and come back by themselves.
+async fn look_after(state: Arc<ServerState>) {
+    let mut ticks = interval(WATCH_INTERVAL);
+    loop {
+        ticks.tick().await;
+        if state.crank.with(NODE, |_, _| ()).await == Err(CrankError::NoSuchNode) {
+            let _ = state.crank.add(NODE, machine(&state.config));
+            (state.side.notify)(Notice::Restarted);
+        }
+    }
 }
 
 /// Frees the sockets of players that do not come back.
@@ -171,6 +217,11 @@ pub(crate) fn why_left(closed: &Closed) -> String {
 }
 
 impl ServerState {
+    /// Why the service is not there, if it is not.
+    pub(crate) async fn failure(&self) -> Option<CrankError> {
+        self.crank.with(NODE, |_, _| ()).await.err()
+    }
+
     pub(crate) async fn report(&self) -> ServerReport {
         let known = self.crank.with(NODE, |sms, _| (sms.reports().collect::<Vec<_>>(), sms.totals())).await;
         let (known, counts) = known.unwrap_or_default();

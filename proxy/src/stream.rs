@@ -17,6 +17,8 @@ use crate::counters::{add, count};
 
 /// Forwarded TCP connections at a time.
 pub(crate) const STREAMS_MAX: usize = 256;
+/// How long the game server's machine may take to accept a connection.
+const DIAL_MAX: Duration = Duration::from_secs(10);
 /// How long the other side may take to read what was left when a connection ended.
 const FINISH_MAX: Duration = Duration::from_secs(30);
 
@@ -66,7 +68,8 @@ where
 
 /// Connects to a TCP port of the game server's machine.
 pub(crate) async fn dial(game: SocketAddr, port: u16, refused: &AtomicU64) -> io::Result<TcpStream> {
-    let connected = TcpStream::connect((game.ip(), port)).await;
+    let connecting = tokio::time::timeout(DIAL_MAX, TcpStream::connect((game.ip(), port)));
+    let connected = connecting.await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
     if connected.is_err() {
         count(refused);
     }

@@ -24,8 +24,13 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket.into())
 }
 
-/// Opens a socket that only the game server at this address reaches, at this port if it is free and not 0.
+/// Ports below this are the system's.
+const PORT_MIN: u16 = 1_024;
+
+/// Opens a socket that only the game server at this address reaches, at this port if it is free. A client asks for it, so the
+/// ports of the system and of the game server itself are not for it.
 pub(crate) fn towards(game: SocketAddr, port: u16) -> io::Result<UdpSocket> {
+    let port = if port < PORT_MIN || port == game.port() { 0 } else { port };
     let local = match game.ip() {
         ip if ip.is_loopback() => ip,
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -48,4 +53,25 @@ pub(crate) fn send(socket: &UdpSocket, bytes: &[u8]) -> (io::Result<usize>, bool
 /// Resolves `host:port`.
 pub(crate) async fn resolve(name: &str) -> Option<SocketAddr> {
     tokio::net::lookup_host(name).await.ok()?.next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn port_of(socket: &UdpSocket) -> u16 {
+        socket.local_addr().expect("an address").port()
+    }
+
+    #[test]
+    fn a_client_gets_its_former_port_but_none_of_the_systems_and_not_the_games() {
+        let free = bind("127.0.0.1:0".parse().expect("an address")).expect("bound");
+        let port = port_of(&free);
+        drop(free);
+        let game = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
+        assert_eq!(port_of(&towards(game(9), port).expect("opened")), port);
+        // The game server is not running, so its port is free.
+        assert_ne!(port_of(&towards(game(port), port).expect("opened")), port);
+        assert_ne!(port_of(&towards(game(9), 80).expect("opened")), 80);
+    }
 }

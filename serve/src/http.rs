@@ -1,7 +1,7 @@
 //! The relay's HTTP API.
 //!
 //! Anyone who can reach the address may read, but not under somebody else's name. Changes are allowed only from this machine, and
-//! only for its own programs and pages (`guard.rs`).
+//! only for its own programs and pages (`drive/http`).
 
 mod changes;
 
@@ -9,28 +9,24 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
-use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use evenkeel_http::{error_response, guarded, serve_all};
 use serde_json::json;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::connections::{self, limit_time};
 use crate::game::ServedRoom;
-use crate::guard::check_host;
 use crate::metrics;
 use crate::state::RelayState;
 use evenkeel_net::token::Name;
 
 /// Connections waiting to be accepted.
 const BACKLOG: i32 = 1024;
-/// The longest body of a request.
-const BODY_BYTES_MAX: usize = 64 * 1_024;
 
 /// Why the API could not listen.
 #[derive(Debug, thiserror::Error)]
@@ -95,12 +91,7 @@ pub(crate) fn serve<R: ServedRoom>(
         .route("/api/rooms/{room}/weight", post(changes::weight::<R>))
         .with_state(relay.clone())
         .merge(pages.unwrap_or_else(|| Router::new().route("/", get(index))));
-    let names: Arc<[String]> = relay.config.http_names.as_slice().into();
-    let router = router
-        .layer(from_fn(limit_time))
-        .layer(from_fn_with_state(names, check_host))
-        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX));
-    connections::serve(sockets, &router, None)
+    serve_all(sockets, &guarded(router, &relay.config.http_names), None)
 }
 
 async fn index() -> &'static str {
@@ -120,12 +111,6 @@ async fn certificate<R: ServedRoom>(State(relay): State<Arc<RelayState<R>>>) -> 
 async fn rooms<R: ServedRoom>(State(relay): State<Arc<RelayState<R>>>) -> Response {
     let rooms: Vec<String> = relay.rooms().iter().map(|(name, _)| name.to_string()).collect();
     Json(json!({ "rooms": rooms })).into_response()
-}
-
-/// Returns an error response.
-#[must_use]
-pub fn error_response(status: StatusCode, message: &str) -> Response {
-    (status, Json(json!({ "error": message }))).into_response()
 }
 
 fn no_such_room(room: &str) -> Response {

@@ -16,15 +16,11 @@ pub mod client;
 #[cfg(feature = "relay")]
 mod config;
 #[cfg(feature = "relay")]
-mod connections;
-#[cfg(feature = "relay")]
 mod cranks;
 #[cfg(feature = "client")]
 pub mod dial;
 #[cfg(feature = "relay")]
 mod game;
-#[cfg(feature = "relay")]
-mod guard;
 #[cfg(feature = "relay")]
 mod http;
 #[cfg(feature = "relay")]
@@ -55,15 +51,12 @@ pub use config::{
 #[cfg(feature = "client")]
 pub use dial::{Dial, Status, Target};
 #[cfg(feature = "relay")]
+#[doc(hidden)]
+pub use evenkeel_http::{authorize_change, authorized_body, error_response};
+#[cfg(feature = "relay")]
 pub use game::{GAME_RECORDING, Game, MakeRoom, Pages, RELAY_RECORDING, ServedRoom, room_seed};
 #[cfg(feature = "relay")]
-#[doc(hidden)]
-pub use guard::{authorize_change, authorized_body};
-#[cfg(feature = "relay")]
 pub use http::HttpError;
-#[cfg(feature = "relay")]
-#[doc(hidden)]
-pub use http::error_response;
 #[cfg(feature = "relay")]
 pub use report::{PlayerReport, RoomReport, SyncReport};
 #[cfg(feature = "relay")]

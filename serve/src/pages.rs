@@ -18,7 +18,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio_rustls::TlsAcceptor;
 use tower_http::services::ServeDir;
 
-use crate::connections::{self, BUFFER_BYTES, limit_time};
+use evenkeel_http::{BUFFER_BYTES, limit_time, serve_all};
 use evenkeel_net::certificate::Certificate;
 
 /// Serves a folder's files; a path that names a folder gets its `index.html`. Hidden files, what is not a file, and what lies
@@ -113,5 +113,5 @@ pub(crate) fn serve(
         .with_cert_resolver(certificate);
     tls.alpn_protocols = vec![b"http/1.1".to_vec()];
     let pages = pages.clone().layer(from_fn(limit_time));
-    Ok(connections::serve(sockets, &pages, Some(&TlsAcceptor::from(Arc::new(tls)))))
+    Ok(serve_all(sockets, &pages, Some(&TlsAcceptor::from(Arc::new(tls)))))
 }

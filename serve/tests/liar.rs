@@ -20,7 +20,7 @@ use evenkeel_net::crank::{Crank, CrankHandle, NodeId};
 use evenkeel_net::token::{Claims, IssuerKey, Name, unix_seconds};
 use evenkeel_net::transport::Trust;
 use evenkeel_serve::client::{PlayerMachine, player_config, player_machine};
-use evenkeel_serve::{Dial, Game, RelayConfig, RelayServer, Status, Target, Welcome};
+use evenkeel_serve::{Dial, Game, RelayConfig, RelayServer, Status, SyncReport, Target, Welcome};
 use evenkeel_sync_ms::message::{ActionFrame, Frame, Moment, SyncMessage, VERSION};
 use support::until;
 use tokio::runtime::Runtime;
@@ -67,10 +67,21 @@ impl GameLogic for Game400 {
     }
 }
 
+/// What a modified client does.
+#[derive(Clone, Copy, Default)]
+struct Lie {
+    /// How much earlier it claims to have acted.
+    early: Span,
+    /// How much farther ahead it promises.
+    ahead: Span,
+    /// Whether it leaves pings unanswered.
+    is_mute: bool,
+}
+
 /// A player's machine whose tags are too early. It changes its bytes on their way out, as a cheat would.
 struct Liar {
     machine: PlayerMachine,
-    early: Span,
+    lie: Lie,
 }
 
 impl Liar {
@@ -79,16 +90,20 @@ impl Liar {
         let header = message.header();
         let mut forged = Vec::new();
         header.emit(VERSION, &mut forged);
-        let earlier = |moment: Moment| Moment { elapsed: moment.elapsed - self.early, ..moment };
+        let Lie { early, ahead, is_mute } = self.lie;
+        let moved = |moment: Moment, by: Span| Moment { elapsed: moment.elapsed + by, ..moment };
         for frame in message {
             let frame = match frame {
                 Frame::Action(action) => Frame::Action(ActionFrame {
-                    reaction: action.reaction.map(earlier),
-                    sent: action.sent.map(|sent| sent - self.early),
+                    reaction: action.reaction.map(|moment| moved(moment, -early)),
+                    sent: action.sent.map(|sent| sent - early),
                     ..action
                 }),
                 // An action before its own promise would give the lie away.
-                Frame::Promise { next, moment } => Frame::Promise { next, moment: earlier(moment) },
+                Frame::Promise { next, moment } => {
+                    Frame::Promise { next, moment: moved(moment, ahead - early) }
+                }
+                Frame::Pong(_) if is_mute => continue,
                 other => other,
             };
             frame.emit(header.stamp, &mut forged);
@@ -120,7 +135,7 @@ struct Player {
 }
 
 impl Player {
-    fn start(runtime: &Runtime, target: Target, delay: Span, reaction: Span, early: Span) -> Self {
+    fn start(runtime: &Runtime, target: Target, delay: Span, reaction: Span, lie: Lie) -> Self {
         let (show, shown) = mpsc::channel();
         let crank = Crank::new().on_event(move |_, at, event| {
             if let PlayerEvent::Update { stamp, bytes, .. } = event {
@@ -132,7 +147,7 @@ impl Player {
         let build = move |welcome: &Welcome| {
             let config = player_config(welcome, Threshold::default(), Content::default());
             let config = GameConfig::from(config);
-            (Liar { machine: player_machine(&config), early }, config)
+            (Liar { machine: player_machine(&config), lie }, config)
         };
         let emulation = move || {
             let jitter = Jitter::Uniform { half_width: JITTER.part(2) };
@@ -179,8 +194,14 @@ impl Player {
     }
 }
 
-#[test]
-fn a_liar_gains_at_most_the_jitter_of_its_path() {
+/// What became of Ada, who is honest, and of Mallory.
+struct Outcome {
+    /// By how much earlier than they acted they were placed, on average, in milliseconds.
+    gains: [f64; 2],
+    sync: [SyncReport; 2],
+}
+
+fn play(lie: Lie) -> Outcome {
     let (runtime, key) = (Runtime::new().expect("a runtime"), IssuerKey::generate());
     let config = RelayConfig {
         listen: vec![(Ipv4Addr::LOCALHOST, 0).into()],
@@ -194,7 +215,7 @@ fn a_liar_gains_at_most_the_jitter_of_its_path() {
     let game = Game::new(move |_| Game400 { ticks: 0, served: sink.clone() });
     let server = runtime.block_on(RelayServer::start_with(config, None, game)).expect("the relay starts");
     let room = Name::new("arena").expect("a name");
-    let connect = |player: &str, delay: i64, reaction: Span, early: Span| {
+    let connect = |player: &str, delay: i64, reaction: Span, lie: Lie| {
         let claims = Claims::issue(room.clone(), Name::new(player).expect("a name"), unix_seconds(), 60);
         let target = Target {
             url: format!("https://{}/arena", server.addresses()[0]),
@@ -202,10 +223,10 @@ fn a_liar_gains_at_most_the_jitter_of_its_path() {
             seat: None,
             trust: Trust::Pinned(server.hashes()),
         };
-        Player::start(&runtime, target, Span::from_millis(delay), reaction, early)
+        Player::start(&runtime, target, Span::from_millis(delay), reaction, lie)
     };
-    let honest = connect("ada", 60, HONEST_REACTION, Span::ZERO);
-    let liar = connect("mallory", 20, LIAR_REACTION, LIE);
+    let honest = connect("ada", 60, HONEST_REACTION, Lie::default());
+    let liar = connect("mallory", 20, LIAR_REACTION, lie);
     let numbers = [honest.number(), liar.number()];
     let of = |player: PeerId| -> Vec<Span> {
         let served = served.lock().expect("no panic");
@@ -213,24 +234,39 @@ fn a_liar_gains_at_most_the_jitter_of_its_path() {
         served.iter().filter(|served| served.from == player).skip(8).map(|served| served.gain).collect()
     };
     until("both have acted", || numbers.iter().all(|player| of(*player).len() >= 15));
-
     let report = runtime.block_on(server.report(&room)).expect("the room exists");
-    let sync = |name: &str| {
+    let sync = ["ada", "mallory"].map(|name| {
         let player = report.players.iter().find(|player| player.name == name).expect("it is there");
         player.sync.clone().expect("a game's room")
-    };
+    });
     let mean =
         |gains: &[Span]| gains.iter().map(|gain| gain.as_millis_f64()).sum::<f64>() / gains.len() as f64;
-    let (honest_gain, gain) = (mean(&of(numbers[0])), mean(&of(numbers[1])));
-    let [_, jitter] = sync("mallory").round_trip_ms;
-    println!("the liar claims {LIE:?} and gains {gain:.1} ms; its path's jitter is {jitter:.1} ms");
-    println!("the honest player gains {honest_gain:.1} ms");
-    // A busy machine adds to the jitter that is measured.
-    assert!(gain <= jitter, "{gain} ms, jitter {jitter} ms");
-    assert!(honest_gain.abs() <= 5.0, "an honest player's place is where it acted: {honest_gain} ms");
-    assert!(sync("mallory").clamped >= 10 && sync("ada").clamped <= 1, "{:?}", sync("ada"));
-
+    let gains = numbers.map(|player| mean(&of(player)));
     honest.stop(&runtime);
     liar.stop(&runtime);
     runtime.block_on(server.stop());
+    Outcome { gains, sync }
+}
+
+#[test]
+fn a_liar_gains_at_most_the_jitter_of_its_path() {
+    let Outcome { gains: [honest, gain], sync: [ada, mallory] } = play(Lie { early: LIE, ..Lie::default() });
+    let [_, jitter] = mallory.round_trip_ms;
+    println!("the liar claims {LIE:?} and gains {gain:.1} ms; its path's jitter is {jitter:.1} ms");
+    println!("the honest player gains {honest:.1} ms");
+    // A busy machine adds to the jitter that is measured.
+    assert!(gain <= jitter, "{gain} ms, jitter {jitter} ms");
+    assert!(honest.abs() <= 5.0, "an honest player's place is where it acted: {honest} ms");
+    assert!(mallory.clamped >= 10 && ada.clamped <= 1, "{ada:?}");
+}
+
+#[test]
+fn a_liar_that_answers_nothing_and_promises_anything_gains_nothing() {
+    let lie = Lie { early: LIE, ahead: Span::from_secs(1_000_000), is_mute: true };
+    let Outcome { gains: [honest, gain], sync: [ada, mallory] } = play(lie);
+    println!("the liar gains {gain:.1} ms, the honest player {honest:.1} ms");
+    // Its actions come in the order of arrival.
+    assert!(gain <= 0.0, "{gain} ms");
+    assert!(honest.abs() <= 5.0, "an honest player's place is where it acted: {honest} ms");
+    assert!(ada.clamped <= 1 && mallory.clamped >= 10, "{ada:?}, {mallory:?}");
 }

@@ -17,8 +17,8 @@ use processes::{ProxyPair, ProxyReading};
 use traffic::Traffic;
 use truth::Truth;
 
-/// How long the players are measured by the service before they are measured here.
-const WARM_UP: Duration = Duration::from_secs(10);
+/// How long the players are measured by the service before they are measured here: the hold rises by 10 ms per second.
+const WARM_UP: Duration = Duration::from_secs(20);
 /// How long what was sent last may take.
 const DRAIN: Duration = Duration::from_secs(2);
 

@@ -3,7 +3,7 @@
  * and earned by its reactions.
  */
 
-import { setAttribute, setClass, setText } from "./dom.js";
+import { setClass, setText } from "./dom.js";
 import { dumbbell } from "./dumbbell.js";
 import { formatNumber, formatShare } from "./format.js";
 import { createMark, reconcileRows } from "./palette.js";
@@ -115,10 +115,8 @@ export class ShareTable {
     setText(cells.won, isKnown ? formatShare(won) : "–");
     setText(cells.without, isKnown ? formatShare(without) : "–");
     setText(cells.earned, isKnown ? formatShare(earned) : "–");
-    setText(cells.passed, isKnown ? formatShare(behind) : "–");
+    setText(cells.passed, isKnown ? `${formatShare(behind)} / ${formatShare(ahead)}` : "–");
     setText(cells.waits, typeof adds === "number" ? `${formatNumber(adds, 0)} ms` : "–");
-    const title = `cut in before an earlier shot: ${formatShare(ahead)} of shots; passed over: ${formatShare(behind)}`;
-    setAttribute(cells.passed, "title", title);
     const isFairer = Math.abs(won - earned) < Math.abs(without - earned);
     setClass(cells.won, "good", isKnown && isFairer);
     setClass(cells.won, "pay", isKnown && !isFairer && Math.abs(won - earned) > UNFAIR_MIN);

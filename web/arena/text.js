@@ -104,10 +104,10 @@ export const TERMS = {
     link: `${DOCS}/arena.md`,
   },
   passed: {
-    title: "Passed over",
+    title: "Passed over, and ahead",
     text:
-      "The share of the player's shots that were served after later ones of others: \u201cbehind\u201d, as the papers call it. All shots "
-      + "count, not only duels.",
+      "The share of the player's shots that were served after later ones of others, \u201cbehind\u201d as the papers call it, and of those "
+      + "that were served before earlier ones, \u201cahead\u201d. All shots count, not only duels.",
     link: `${DOCS}/glossary.md`,
   },
   waits: {

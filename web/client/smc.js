@@ -24,7 +24,7 @@ import { emitFrame, emitHeader, OVERHEAD_MAX, parse, PART_LEN_MAX, PAYLOAD_MAX }
 /** @typedef {ActionFrame & { repeats: number }} SentAction */
 
 /** Shown updates that wait for the caller; beyond it the oldest is dropped. */
-const EVENTS_MAX = 1_024;
+const EVENTS_MAX = 4_096;
 /** Delays that wait for the next packet; beyond it the oldest is dropped. */
 const HEARD_MAX = 8;
 /** Shortest heartbeat that the relay may ask for, and how long a ping asks for promises and heartbeats. */

@@ -45,17 +45,19 @@ const RULES: &[Rule] = &[
     Rule { name: "evenkeel-sim",   outside: PURE, ours: &["evenkeel-core", "evenkeel-link"] },
     Rule { name: "evenkeel-net",   outside: Outside::Any,
            ours: &["evenkeel-core", "evenkeel-link"] },
+    // Pages and APIs over HTTP. It knows nothing of ours.
+    Rule { name: "evenkeel-http",  outside: Outside::Any, ours: &[] },
     // Peer to peer. It hands its connections to the crank of `net`.
     Rule { name: "evenkeel-p2p",   outside: Outside::Any,
            ours: &["evenkeel-core", "evenkeel-link", "evenkeel-net"] },
     Rule { name: "evenkeel-serve", outside: Outside::Any,
            ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-sync-ms", "evenkeel-objects", "evenkeel-game",
-                   "evenkeel-net"] },
+                   "evenkeel-net", "evenkeel-http"] },
     // How players find relays and rooms.
     Rule { name: "evenkeel-directory", outside: Outside::Any, ours: &["evenkeel-net", "evenkeel-serve"] },
     // Sync-MS in front of games that know nothing of it.
     Rule { name: "evenkeel-proxy", outside: Outside::Any,
-           ours: &["evenkeel-core", "evenkeel-sync-ms", "evenkeel-link", "evenkeel-net"] },
+           ours: &["evenkeel-core", "evenkeel-sync-ms", "evenkeel-link", "evenkeel-net", "evenkeel-http"] },
     // What games depend on: it re-exports, and adds nothing.
     Rule { name: "evenkeel",       outside: Outside::Any,
            ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-sync-ms", "evenkeel-objects", "evenkeel-game",
@@ -70,7 +72,7 @@ const RULES: &[Rule] = &[
     // The Eater game over peer-to-peer connections.
     Rule { name: "evenkeel-eater", outside: Outside::Any,
            ours: &["evenkeel-web", "evenkeel-core", "evenkeel-neo", "evenkeel-link", "evenkeel-sim", "evenkeel-net",
-                   "evenkeel-p2p", "evenkeel-serve", "evenkeel-games"] },
+                   "evenkeel-http", "evenkeel-p2p", "evenkeel-serve", "evenkeel-games"] },
     Rule { name: "evenkeel-soak",  outside: Outside::Any,
            ours: &["evenkeel-core", "evenkeel-session", "evenkeel-dr", "evenkeel-link", "evenkeel-net", "evenkeel-serve",
                    "evenkeel-games", "evenkeel-arena"] },

@@ -6,7 +6,7 @@ use evenkeel_sync_ms::ClientReport;
 use evenkeel_sync_ms::fair_order::steps;
 
 use super::setting::{PlayerRole, SyncSetting, UNCOUNTED};
-use super::truth::{SeenAction, SyncTruth};
+use super::truth::{SeenAction, SeenPlayer, SyncTruth};
 use crate::stats::mean;
 
 /// How a player was served. Counts are of its actions.
@@ -15,6 +15,8 @@ pub(crate) struct PlayerFigures {
     pub(crate) actions: u64,
     /// Those of which at least one action that is later in fair order was served before; also those never served.
     pub(crate) behind: u64,
+    /// The same in the order that never lets an action of a player go before its former ones: what a service can serve.
+    pub(crate) behind_servable: u64,
     /// Those that were sent after an action of the same player that is later in fair order.
     pub(crate) backwards: u64,
     /// Those that were served before at least one action that is earlier in fair order.
@@ -39,6 +41,11 @@ impl PlayerFigures {
     /// The share of actions behind, in percent.
     pub(crate) fn behind(&self) -> f64 {
         percent(self.behind, self.actions)
+    }
+
+    /// The share of actions behind in the order that a service can serve, in percent.
+    pub(crate) fn behind_servable(&self) -> f64 {
+        percent(self.behind_servable, self.actions)
     }
 
     /// The share of actions for which the fair order runs backwards, in percent.
@@ -73,11 +80,19 @@ impl SyncFigures {
             (truth.players[*player].actions[*number].virtual_at, *player, *number)
         };
         let places: Vec<_> = truth.served.iter().map(place).collect();
+        let forwards = forwards(truth);
+        let servable: Vec<_> = truth
+            .served
+            .iter()
+            .map(|(player, number)| (forwards[*player][*number], *player, *number))
+            .collect();
         let mut players: Vec<Tally> = vec![Tally::default(); setting.players.len()];
-        for ((player, number), steps) in truth.served.iter().zip(steps(&places)) {
+        let judged = steps(&places).into_iter().zip(steps(&servable));
+        for ((player, number), (steps, servable)) in truth.served.iter().zip(judged) {
             let action = &truth.players[*player].actions[*number];
             if is_counted(setting, *player, action) {
                 let tally = &mut players[*player];
+                tally.figures.behind_servable += u64::from(servable.behind > 0);
                 tally.figures.behind += u64::from(steps.behind > 0);
                 tally.figures.ahead += u64::from(steps.ahead > 0);
                 tally.figures.places_ahead += u64::from(steps.ahead);
@@ -119,6 +134,19 @@ impl SyncFigures {
     }
 }
 
+/// By player and action: the virtual sending time, but not before that of the player's former actions.
+fn forwards(truth: &SyncTruth) -> Vec<Vec<TrueTime>> {
+    let of_player = |player: &SeenPlayer| {
+        let mut latest = TrueTime::MIN;
+        let forward = |action: &SeenAction| {
+            latest = latest.max(action.virtual_at);
+            latest
+        };
+        player.actions.iter().map(forward).collect()
+    };
+    truth.players.iter().map(of_player).collect()
+}
+
 /// Figures in the making.
 #[derive(Clone, Debug, Default)]
 struct Tally {
@@ -133,6 +161,7 @@ impl Tally {
         let Some(served) = action.served else {
             self.figures.unserved += 1;
             self.figures.behind += 1;
+            self.figures.behind_servable += 1;
             return;
         };
         self.figures.brief += u64::from(served - action.sent < farthest);

@@ -14,6 +14,8 @@ mod setting;
 pub(crate) mod study;
 mod truth;
 
+pub(crate) use figures::PlayerFigures;
 pub(crate) use grid::{Grid, GridPlan, ServiceRuns, grid_jobs};
+pub(crate) use lying::{Answers, SmcLie};
 pub(crate) use service::{Service, Wait};
 pub(crate) use setting::{PathLaw, PlayerRole, SyncPlayer, SyncSetting};

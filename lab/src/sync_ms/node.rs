@@ -1,11 +1,11 @@
 //! An enum over the machines of a Sync-MS world, as a world has one type of node.
 
 use evenkeel_core::clock::Hull;
-use evenkeel_core::{Endpoint, FollowerClock, LocalTime, PeerId, ServerClock, Span, delegate_endpoint};
+use evenkeel_core::{Endpoint, FollowerClock, LocalTime, PeerId, ServerClock, delegate_endpoint};
 use evenkeel_sync_ms::{Smc, SmcCommand, SmcEvent, Sms, SmsCommand, SmsEvent, SyncConfig};
 
 use super::frozen::FrozenSmc;
-use super::lying::LyingSmc;
+use super::lying::{LyingSmc, SmcLie};
 
 /// A server's module, or a player's.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) enum SyncNode {
     Player(Box<Smc>),
     /// A player's, whose clock follows the server's.
     Follower(Box<Smc<FollowerClock<Hull>>>),
-    /// One that claims to have acted earlier.
+    /// One that lies.
     Liar(Box<LyingSmc>),
     /// One that is suspended for a while.
     Frozen(Box<FrozenSmc>),
@@ -59,9 +59,9 @@ impl SyncNode {
         }
     }
 
-    /// The module of a player that claims to have acted this much earlier.
-    pub(crate) fn liar(config: &SyncConfig, server: PeerId, early: Span) -> Self {
-        Self::Liar(Box::new(LyingSmc::new(Smc::new(config, server), early)))
+    /// The module of a player that lies.
+    pub(crate) fn liar(config: &SyncConfig, server: PeerId, lie: SmcLie) -> Self {
+        Self::Liar(Box::new(LyingSmc::new(Smc::new(config, server), server, lie)))
     }
 
     /// The module of a player that is suspended between these times.

@@ -241,7 +241,7 @@ fn machine(
     let config = SyncConfig { seed: config.seed.child(index as u64), ..config.clone() };
     let local = |since_start: Span| LocalTime::from_nanos(since_start.as_nanos());
     match role {
-        PlayerRole::Lies(early) => SyncNode::liar(&config, server, early),
+        PlayerRole::Lies(lie) => SyncNode::liar(&config, server, lie),
         PlayerRole::Freezes { from, until } => SyncNode::frozen(&config, server, (local(from), local(until))),
         _ => SyncNode::player(&config, server, setting.follows),
     }

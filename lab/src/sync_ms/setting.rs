@@ -6,6 +6,8 @@
 use evenkeel_core::Span;
 use evenkeel_link::{ClockFaults, DelayLaw, Jitter, LinkFaults, Loss, Reorder};
 
+use super::lying::SmcLie;
+
 /// The distribution of the delays of one path, given by mean and variance.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum PathLaw {
@@ -47,8 +49,8 @@ pub(crate) enum PlayerRole {
     /// Nothing.
     #[default]
     Honest,
-    /// Its tags claim that it acted this much earlier.
-    Lies(Span),
+    /// Its client is modified.
+    Lies(SmcLie),
     /// It joins late or leaves early.
     Visits {
         /// When it joins.

@@ -23,12 +23,13 @@ mod held;
 mod pace;
 mod sent;
 
-use held::{Held, HeldUpdate};
+use held::{HELD_MAX, Held, HeldUpdate};
 use pace::Pace;
 use sent::{Sent, SentActions};
 
-/// Events that wait for the application. Beyond, the oldest is dropped: the application has stalled.
-const EVENTS_MAX: usize = 1_024;
+/// Events that wait for the application. Beyond, the oldest is dropped: the application has stalled. All updates that are
+/// held fit at once, as when a connection ends.
+const EVENTS_MAX: usize = 2 * HELD_MAX;
 /// Delays of updates that wait for the next packet. Beyond, the oldest is dropped: newer ones say more.
 const HEARD_MAX: usize = 8;
 /// The shortest heartbeat that a server may ask for.

@@ -6,7 +6,7 @@ use evenkeel_core::{PeerId, SessionTime, Span};
 
 use crate::claim::Path;
 use crate::command::KnownPath;
-use crate::delay::{DelayMargin, MarginEstimate};
+use crate::delay::{DelayMargin, MarginEstimate, RisingDelay};
 use crate::message::ActionFrame;
 use crate::order::{ClientView, Tag};
 use crate::parts::PartBuffer;
@@ -14,6 +14,10 @@ use crate::quantile::RecentSpans;
 use crate::seq_window::SeqWindow;
 use crate::update_log::UpdateLog;
 
+/// Actions of one player that wait. Beyond, its first are served at once.
+const WAITING_MAX: usize = 256;
+/// Their bytes. Beyond, the first are served at once.
+const WAITING_BYTES_MAX: usize = 1 << 20;
 /// Lags that are remembered.
 const LAGS: usize = 1_024;
 /// Lags before they are relied on.
@@ -27,9 +31,9 @@ pub enum Standing {
     /// It is waited for.
     #[default]
     Guaranteed,
-    /// It has been silent for longer than its actions take.
+    /// It has been silent for longer than its actions take, or does not answer. Its own actions wait for their turn.
     Silent,
-    /// Others would have to wait for it for longer than the cap.
+    /// Others would have to wait for it for longer than the cap. Its own actions are served at once.
     BeyondCap,
 }
 
@@ -95,6 +99,17 @@ pub struct ClientReport {
     pub hold: Span,
 }
 
+/// What promises are held to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PromiseRules {
+    /// How many later packets repeat an action.
+    pub(crate) repeats: u32,
+    /// The longest silence.
+    pub(crate) heartbeat: Span,
+    /// The most that a client promises ahead.
+    pub(crate) foresight: Span,
+}
+
 /// No action from this number on will come before this place.
 #[derive(Clone, Copy, Debug)]
 struct Promise {
@@ -145,6 +160,10 @@ pub(crate) struct ClientState {
     up: MarginEstimate,
     gap: MarginEstimate,
     last_sent: Option<(u32, SessionTime)>,
+    /// The place of its newest action: later ones are not before it.
+    last_placed: Option<(u32, SessionTime)>,
+    /// The delay of updates that is made up for.
+    made_up_for: RisingDelay,
 }
 
 impl ClientState {
@@ -172,11 +191,18 @@ impl ClientState {
             up: MarginEstimate::default(),
             gap: MarginEstimate::default(),
             last_sent: None,
+            last_placed: None,
+            made_up_for: RisingDelay::default(),
         }
     }
 
     pub(crate) fn is_guaranteed(&self) -> bool {
         self.standing == Standing::Guaranteed
+    }
+
+    /// Whether its actions wait for their turn. Those of a silent player do: it must not be worth while to be silent.
+    pub(crate) fn waits(&self) -> bool {
+        self.standing != Standing::BeyondCap
     }
 
     pub(crate) fn report(&self, peer: PeerId) -> ClientReport {
@@ -208,6 +234,12 @@ impl ClientState {
         self.known.down.or_else(|| self.down.high(DelayMargin::Widest))
     }
 
+    /// The same, as far as the others wait for it by now: a delay that a client claims is made up for slowly.
+    pub(crate) fn made_up_for(&mut self, now: SessionTime, rise: Option<Span>) -> Option<Span> {
+        let wanted = self.down()?;
+        Some(rise.map_or(wanted, |rise| self.made_up_for.at(now, wanted, rise)))
+    }
+
     /// How long after its virtual sending an action arrives at the latest, but for rare ones.
     pub(crate) fn lag(&self) -> Span {
         if self.lags.len() >= LAGS_MIN {
@@ -216,16 +248,16 @@ impl ClientState {
         self.path.longest().unwrap_or(Span::ZERO).max(self.lag)
     }
 
-    /// How far away it is, which decides whether it can be waited for at all. With Sync-out, updates are held for one way and
-    /// actions for the other, and how late its actions are depends on whether it is waited for. While few actions are known,
-    /// one slow answer proves nothing.
-    pub(crate) fn distance(&self, sync_out: bool) -> Span {
-        let least = self.path.round_trip().map_or(Span::ZERO, |(least, _)| least);
-        match sync_out {
+    /// How far away it is, once that is measured: it decides whether it can be waited for at all, and how long updates may be
+    /// held. With Sync-out, updates are held for one way and actions for the other, and how late its actions are depends on
+    /// whether it is waited for. While few actions are known, one slow answer proves nothing.
+    pub(crate) fn distance(&self, sync_out: bool) -> Option<Span> {
+        let (least, _) = self.path.round_trip()?;
+        Some(match sync_out {
             true => least.part(2),
             false if self.lags.len() >= LAGS_MIN => self.lag,
             false => least,
-        }
+        })
     }
 
     /// How long the others wait for it: a packet that is lost is repeated by the next.
@@ -233,8 +265,11 @@ impl ClientState {
         self.lag() + heartbeat + heartbeat.part(2)
     }
 
-    /// Whether it has sent nothing for longer than others wait for it.
+    /// Whether it has sent nothing for longer than others wait for it, or does not answer.
     pub(crate) fn is_silent(&self, now: SessionTime, heartbeat: Span) -> bool {
+        if self.path.is_mute(now) {
+            return true;
+        }
         let patience = self.patience(heartbeat).max(heartbeat.times(3));
         self.heard_at.is_some_and(|at| now - at > patience)
     }
@@ -242,6 +277,17 @@ impl ClientState {
     /// Notes that a packet arrived.
     pub(crate) const fn hear(&mut self, now: SessionTime) {
         self.heard_at = Some(now);
+    }
+
+    /// Forgets the silence of a pause in which nobody was asked to be heard.
+    pub(crate) const fn resume(&mut self, now: SessionTime) {
+        self.hear(now);
+        self.path.resume();
+    }
+
+    /// Whether too much of it waits.
+    pub(crate) const fn is_crowded(&self) -> bool {
+        self.waiting > WAITING_MAX || self.waiting_bytes > WAITING_BYTES_MAX
     }
 
     /// Returns whether that changes anything.
@@ -262,14 +308,16 @@ impl ClientState {
         }
     }
 
-    /// Notes a promise. It counts once all actions before it have come, or are given up.
+    /// Notes a promise. It counts once all actions before it have come, or are given up. One that looks farther ahead than
+    /// honest clients do counts as if it did not.
     pub(crate) fn on_promise(
         &mut self,
         now: SessionTime,
         next: u32,
         place: SessionTime,
-        (repeats, heartbeat): (u32, Span),
+        PromiseRules { repeats, heartbeat, foresight }: PromiseRules,
     ) {
+        let place = place.min(now + foresight);
         let is_complete = (next.saturating_sub(repeats)..next).all(|seq| self.received.has(seq));
         if !is_complete {
             let since = *self.incomplete_since.get_or_insert(now);
@@ -321,8 +369,13 @@ impl ClientState {
         let hold = if is_held { logged.hold } else { Span::ZERO };
         let checked = self.path.checked(claimed, hold);
         self.counts.clamped += u64::from(checked != claimed);
-        let promised = self.promise.filter(|promise| promise.next <= action.seq);
-        let place = (now - checked).max(promised.map_or(SessionTime::MIN, |promise| promise.at));
+        let promised = self.promise.filter(|promise| promise.next <= action.seq).map(|promise| promise.at);
+        let before = self.last_placed.filter(|(seq, _)| *seq < action.seq).map(|(_, at)| at);
+        // Nothing is later than it is: one that claims to be would make everybody else's actions late.
+        let place = (now - checked).max(promised.max(before).unwrap_or(SessionTime::MIN)).min(now);
+        if self.last_placed.is_none_or(|(seq, _)| seq < action.seq) {
+            self.last_placed = Some((action.seq, place));
+        }
         self.lags.push(now - place);
         if self.lags.is_due() {
             let high = self.lags.high(LAGS_ABOVE).unwrap_or(Span::ZERO);

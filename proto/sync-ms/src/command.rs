@@ -61,6 +61,9 @@ pub struct Action {
     pub held: Span,
     /// How long it has waited for others since it arrived.
     pub waited: Span,
+    /// Whether it was served in its turn. If not, nobody waits for its player, too many of its actions waited, or the player
+    /// has left; actions of others that are earlier are not late because of it.
+    pub is_in_turn: bool,
     /// Whether it came too late for its place in the order.
     pub is_late: bool,
     /// How many actions were served before it although they are later in fair order, as far as the tags tell.

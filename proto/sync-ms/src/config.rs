@@ -40,6 +40,9 @@ pub struct SyncConfig {
     /// How much shorter updates are held from one second to the next at most. Without it, the hold follows the estimates, as in
     /// the paper; then updates are shown less evenly, and the order of reactions suffers.
     pub hold_fall: Option<Span>,
+    /// How much longer updates are held from one second to the next at most for the sake of one player, so that nobody makes
+    /// everybody wait by a sudden claim. Without it, the hold follows the estimates, as in the paper.
+    pub hold_rise: Option<Span>,
     /// A client that has sent nothing for this long repeats its last action, or promises that there was none.
     pub heartbeat: Span,
     /// The most that a client promises ahead by the pace of its player's actions. Others wait less for it; an action that breaks
@@ -61,6 +64,7 @@ impl Default for SyncConfig {
             late: Late::Show,
             cap: Span::from_millis(150),
             hold_fall: None,
+            hold_rise: None,
             heartbeat: Span::from_millis(10),
             foresight: Span::from_millis(20),
             repeats: 2,
@@ -70,8 +74,8 @@ impl Default for SyncConfig {
     }
 }
 
-/// Stands for no limit of the fall.
-const NO_FALL: i64 = i64::MIN;
+/// Stands for no limit of the fall, or of the rise.
+const NO_LIMIT: i64 = i64::MIN;
 
 /// Settings travel in recordings only.
 impl Wire for SyncConfig {
@@ -81,7 +85,9 @@ impl Wire for SyncConfig {
         bytes.push(u8::from(self.late == Late::Discard));
         bytes.push(u8::from(self.respective == Respective::Newest));
         Varint::signed(self.cap.as_nanos()).emit(bytes);
-        Varint::signed(self.hold_fall.map_or(NO_FALL, Span::as_nanos)).emit(bytes);
+        for limit in [self.hold_fall, self.hold_rise] {
+            Varint::signed(limit.map_or(NO_LIMIT, Span::as_nanos)).emit(bytes);
+        }
         Varint::signed(self.heartbeat.as_nanos()).emit(bytes);
         Varint::signed(self.foresight.as_nanos()).emit(bytes);
         self.repeats.emit(bytes);
@@ -92,14 +98,19 @@ impl Wire for SyncConfig {
         let order = reader.read()?;
         let [sync_out, discards, newest] = [parse_flag(reader)?, parse_flag(reader)?, parse_flag(reader)?];
         let cap = Span::from_nanos(reader.read::<Varint>()?.to_signed());
-        let hold_fall = reader.read::<Varint>()?.to_signed();
+        let mut limit = || -> Result<Option<Span>, Malformed> {
+            let nanos = reader.read::<Varint>()?.to_signed();
+            Ok((nanos != NO_LIMIT).then(|| Span::from_nanos(nanos)))
+        };
+        let (hold_fall, hold_rise) = (limit()?, limit()?);
         Ok(Self {
             order,
             sync_out,
             late: if discards { Late::Discard } else { Late::Show },
             respective: if newest { Respective::Newest } else { Respective::BeforePreviousAction },
             cap,
-            hold_fall: (hold_fall != NO_FALL).then(|| Span::from_nanos(hold_fall)),
+            hold_fall,
+            hold_rise,
             heartbeat: Span::from_nanos(reader.read::<Varint>()?.to_signed()),
             foresight: Span::from_nanos(reader.read::<Varint>()?.to_signed()),
             repeats: reader.read()?,
@@ -120,6 +131,7 @@ mod tests {
             late: Late::Discard,
             cap: Span::from_millis(-1),
             hold_fall: Some(Span::from_millis(10)),
+            hold_rise: Some(Span::from_millis(11)),
             respective: Respective::Newest,
             seed: Seed::new(7),
             ..SyncConfig::default()

@@ -1,6 +1,6 @@
 //! The paper's estimate of delays and of the time between actions (section 6.1.3).
 
-use evenkeel_core::{DelayEstimate, Span};
+use evenkeel_core::{DelayEstimate, SessionTime, Span};
 
 /// How far above the mean the estimate lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,6 +56,25 @@ impl MarginEstimate {
     }
 }
 
+/// A delay that falls at once and rises slowly, so that nobody makes the others wait by a sudden claim.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RisingDelay {
+    delay: Span,
+    at: Option<SessionTime>,
+}
+
+impl RisingDelay {
+    /// The delay now, where this one is wanted, and it rises by so much in a second at most.
+    pub(crate) fn at(&mut self, now: SessionTime, wanted: Span, rise: Span) -> Span {
+        let elapsed = self.at.replace(now).map_or(Span::ZERO, |at| now - at).clamp(Span::ZERO, SECOND);
+        let by = i128::from(rise.as_nanos()) * i128::from(elapsed.as_nanos()) / i128::from(SECOND.as_nanos());
+        self.delay = wanted.min(self.delay + Span::from_nanos(by as i64)).max(Span::ZERO);
+        self.delay
+    }
+}
+
+const SECOND: Span = Span::from_secs(1);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,5 +98,15 @@ mod tests {
         // Not off at all: N = 1.
         estimate.sample(mean);
         assert_eq!(estimate.high(DelayMargin::Adaptive), Some(mean + Span::from_nanos(1_312_500)));
+    }
+
+    #[test]
+    fn a_delay_that_is_made_up_for_rises_slowly_and_falls_at_once() {
+        let (at, millis) = (|millis: i64| SessionTime::from_nanos(millis * 1_000_000), Span::from_millis);
+        let mut rising = RisingDelay::default();
+        let mut delay = |now: i64, wanted: i64| rising.at(at(now), millis(wanted), millis(10));
+        assert_eq!(delay(0, 80), Span::ZERO);
+        assert_eq!([delay(500, 80), delay(1_000, 80), delay(1_100, 3)], [millis(5), millis(10), millis(3)]);
+        assert_eq!(delay(60_000, 80), millis(13), "a pause does not count for more than a second");
     }
 }

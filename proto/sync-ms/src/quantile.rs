@@ -44,6 +44,17 @@ impl RecentSpans {
         Some(*sorted.select_nth_unstable(last - above).1)
     }
 
+    /// The mean of the last so many samples, the mean deviation from it, and the median one.
+    pub(crate) fn spread_of_last(&self, count: usize) -> [Span; 3] {
+        let back = |back: usize| self.ring.get((self.next + self.capacity - back) % self.capacity);
+        let last: Vec<Span> = (1..=count.min(self.ring.len())).filter_map(back).copied().collect();
+        let mean = mean(&last);
+        let mut deviations: Vec<Span> = last.iter().map(|sample| (*sample - mean).abs()).collect();
+        deviations.sort_unstable();
+        let median = deviations.get(deviations.len() / 2).copied().unwrap_or(Span::ZERO);
+        [mean, self::mean(&deviations), median]
+    }
+
     pub(crate) fn least(&self) -> Option<Span> {
         self.ring.iter().copied().min()
     }
@@ -51,6 +62,11 @@ impl RecentSpans {
     pub(crate) fn largest(&self) -> Option<Span> {
         self.ring.iter().copied().max()
     }
+}
+
+fn mean(spans: &[Span]) -> Span {
+    let sum: i128 = spans.iter().map(|span| i128::from(span.as_nanos())).sum();
+    Span::from_nanos((sum / (spans.len() as i128).max(1)) as i64)
 }
 
 #[cfg(test)]
@@ -67,5 +83,15 @@ mod tests {
             (Some(nanos(150)), Some(nanos(249)), 100)
         );
         assert_eq!((recent.high(0.01), recent.high(0.0)), (Some(nanos(248)), Some(nanos(249))));
+    }
+
+    #[test]
+    fn the_spread_is_that_of_the_last_samples() {
+        let mut recent = RecentSpans::new(10);
+        assert_eq!(recent.spread_of_last(4), [Span::ZERO; 3]);
+        [90, 90, 1, 3, 2, 10].into_iter().for_each(|nanos| recent.push(Span::from_nanos(nanos)));
+        assert_eq!(recent.spread_of_last(4), [4, 3, 3].map(Span::from_nanos));
+        (0..9).for_each(|_| recent.push(Span::from_nanos(7)));
+        assert_eq!(recent.spread_of_last(9), [7, 0, 0].map(Span::from_nanos));
     }
 }

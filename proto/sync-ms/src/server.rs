@@ -23,13 +23,11 @@ mod serving;
 
 use demand::is_recent;
 use hold::SteadyHold;
+use serving::Turn;
 
-/// Events that wait for the application. Beyond, the oldest is dropped: the application has stalled.
-const EVENTS_MAX: usize = 16_384;
-/// Actions of one player that wait. Beyond, its first is served at once.
-const WAITING_MAX: usize = 256;
-/// Their bytes. Beyond, the first is served at once.
-const WAITING_BYTES_MAX: usize = 1 << 20;
+/// Events that wait for the application. Beyond, the oldest is dropped: the application has stalled. What waits of 255 players
+/// fits at once, as when the order is switched.
+const EVENTS_MAX: usize = 65_536;
 
 const TOSSES: u64 = 0x746f_7373;
 
@@ -44,6 +42,8 @@ pub struct Sms<C = Synchronized> {
     cap: Span,
     heartbeat: Span,
     repeats: u32,
+    foresight: Span,
+    hold_rise: Option<Span>,
     clients: PeerMap<ClientState>,
     /// What was counted of players that have left.
     left: ClientCounts,
@@ -56,7 +56,7 @@ pub struct Sms<C = Synchronized> {
     used_at: Option<SessionTime>,
     /// and when the last action came.
     acted_at: Option<SessionTime>,
-    /// The largest tag of an action served.
+    /// The largest tag of an action served in its turn.
     served: SessionTime,
     /// When the last update is shown. The next is not shown before it.
     shown_at: SessionTime,
@@ -88,6 +88,8 @@ impl<C: SessionClock> Sms<C> {
             cap: config.cap,
             heartbeat: config.heartbeat,
             repeats: config.repeats,
+            foresight: config.foresight,
+            hold_rise: config.hold_rise,
             clients: PeerMap::new(),
             left: ClientCounts::default(),
             queue: ActionQueue::default(),
@@ -186,11 +188,19 @@ impl<C: SessionClock> Sms<C> {
     }
 
     /// How long after now everybody shows an update: as long as the slowest takes, and never before the update before.
+    /// Nobody is delayed by more than the cap, the nearest neither.
     fn hold(&mut self, now: SessionTime) -> Span {
-        let guaranteed = self.clients.values().filter(|client| client.is_guaranteed());
-        let slowest = guaranteed.filter_map(ClientState::down).max().unwrap_or(Span::ZERO);
-        let steady = self.steady_hold.at(now, slowest.min(self.cap));
-        let hold = steady.max(self.shown_at - now).max(Span::ZERO).min(self.cap);
+        let (mut nearest, mut slowest) = (None, Span::ZERO);
+        for (_, client) in self.clients.iter_mut() {
+            let made_up_for = client.made_up_for(now, self.hold_rise);
+            if client.is_guaranteed() {
+                nearest = earlier(nearest, client.distance(true));
+                slowest = slowest.max(made_up_for.unwrap_or(Span::ZERO));
+            }
+        }
+        let longest = nearest.unwrap_or(Span::ZERO) + self.cap;
+        let steady = self.steady_hold.at(now, slowest.min(longest));
+        let hold = steady.max(self.shown_at - now).max(Span::ZERO).min(longest);
         self.shown_at = self.shown_at.max(now + hold);
         hold
     }
@@ -250,10 +260,10 @@ impl<C: SessionClock> Sms<C> {
         let (heartbeat, is_ordering, sync_out) = (self.heartbeat, self.is_ordering(now), self.sync_out);
         let present =
             self.clients.values().filter(|client| !is_ordering || !client.is_silent(now, heartbeat));
-        let least = present.map(|client| client.distance(sync_out)).min().unwrap_or(Span::ZERO);
+        let least = present.filter_map(|client| client.distance(sync_out)).min().unwrap_or(Span::ZERO);
         let mut changes = Vec::new();
         for (peer, client) in self.clients.iter_mut() {
-            let excess = client.distance(sync_out) - least;
+            let excess = client.distance(sync_out).map_or(Span::ZERO, |distance| distance - least);
             // Somebody at the cap does not flicker.
             let cap =
                 if client.standing == Standing::BeyondCap { self.cap - self.cap.part(10) } else { self.cap };
@@ -271,7 +281,7 @@ impl<C: SessionClock> Sms<C> {
 
     fn switch(&mut self, now: SessionTime, order: Order, sync_out: bool) {
         while let Some((place, action)) = self.queue.pop() {
-            self.serve(now, place, action);
+            self.serve(now, place, action, Turn::None);
         }
         self.wait_until = None;
         self.policy = order.policy();

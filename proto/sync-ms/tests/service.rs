@@ -115,6 +115,30 @@ fn whoever_is_farther_away_than_the_cap_is_named_and_served_at_once() {
 }
 
 #[test]
+fn whoever_is_waited_for_sees_updates_in_time() {
+    // Ada is farther away than the cap, but not farther from Bo: nobody is delayed by more than the cap for her.
+    let mut world = World::new(&config("reaction", true), &[Path::of(160), Path::of(20)]);
+    world.updates(0, 5_000, 50);
+    world.run_until(5_000);
+    assert!(world.sms.reports().all(|report| report.standing == Standing::Guaranteed));
+    let late = world.seen.iter().filter(|seen| seen.at > at(1_500) && seen.late > Span::ZERO);
+    assert_eq!(late.count(), 0);
+    let hold = world.sms.report(peer(1)).map(|report| report.hold);
+    assert!(hold >= Some(ms(160)) && hold <= Some(ms(170)), "{hold:?}");
+}
+
+#[test]
+fn a_newcomer_whose_distance_is_unknown_changes_nobodys_standing() {
+    let mut world = World::new(&config("reaction", true), &[Path::of(170), Path::of(180), Path::of(175)]);
+    world.updates(0, 5_000, 50);
+    world.run_until(3_000);
+    assert_eq!(world.guarantees, []);
+    world.rejoin(2);
+    world.run_until(5_000);
+    assert_eq!(world.guarantees, []);
+}
+
+#[test]
 fn a_lost_packet_costs_nobody_its_place() {
     let path = Path { loss: 0.1, ..Path::of(40) };
     let mut world = World::new(&config("reaction", false), &[path, Path::of(5)]);
@@ -138,6 +162,33 @@ fn a_flooding_player_delays_nobody_else() {
     assert!(world.waited(b"ada") <= ms(1), "{:?}", world.waited(b"ada"));
     let report = world.sms.report(peer(1)).expect("it is here");
     assert!(report.counts.crowded_out > 1_000, "{:?}", report.counts);
+}
+
+#[test]
+fn what_waits_of_a_player_stays_within_its_bytes() {
+    let mut world = far_and_near(&config("reaction", false));
+    // Small ones, then as many bytes as may wait, and more.
+    (0..100).for_each(|_| world.act(2_000, 1, &[1; 10]));
+    (0..18).for_each(|_| world.act(2_001, 1, &[2; 60_000]));
+    world.run_until(2_010);
+    let report = world.sms.report(peer(1)).expect("it is here");
+    // One large action makes room for another, so many small ones had to leave for one.
+    assert_eq!(report.counts.crowded_out, 101, "{:?}", report.counts);
+    world.run_until(2_500);
+    assert_eq!(world.served.len(), 118);
+}
+
+#[test]
+fn a_client_that_loses_its_connection_shows_everything_that_it_holds() {
+    let mut world = World::new(&config("max-wait", true), &[Path::of(5), Path::of(100)]);
+    world.updates(0, 1_000, 50);
+    world.run_until(1_000);
+    (0..1_800).for_each(|n| world.update(1_000, &[n as u8]));
+    world.run_until(1_010);
+    let seen = world.seen.iter().filter(|seen| seen.player == 0).count();
+    world.rejoin(0);
+    let after = world.seen.iter().filter(|seen| seen.player == 0).count();
+    assert!(after - seen >= 1_800, "{}", after - seen);
 }
 
 #[test]

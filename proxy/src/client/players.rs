@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use evenkeel_core::clock::FollowerClock;
+use evenkeel_core::clock::{FollowerClock, Hull};
 use evenkeel_core::{LocalTime, Seed, Span};
-use evenkeel_net::crank::{Bucket, NodeId, PeerCounters, PeerCounts, Verdict};
+use evenkeel_net::crank::{Bucket, CrankError, NodeId, PeerCounters, PeerCounts, Verdict};
 use evenkeel_net::transport::Connection;
 use evenkeel_sync_ms::{Smc, SmcCommand, SmcCounts, SmcEvent, SyncConfig};
 use tokio::task::AbortHandle;
@@ -142,10 +142,23 @@ impl LocalPlayer {
 struct PlayerTable {
     by_address: BTreeMap<SocketAddr, Arc<LocalPlayer>>,
     by_node: BTreeMap<NodeId, Arc<LocalPlayer>>,
+    /// The number of the next player's machine. None is used twice: the former one may still be on its way out.
+    next: u32,
     /// What attachments that have ended lost on emulated links.
     emulated: [u64; 2],
     /// What players did that are gone.
     gone: ClientTotals,
+}
+
+fn machine() -> Smc<FollowerClock<Hull>> {
+    let settings = SyncConfig { seed: Seed::new(evenkeel_net::random()), ..SyncConfig::default() };
+    Smc::with_clock(&settings, SERVER, FollowerClock::new(SERVER))
+}
+
+/// Puts a new machine in place of a player's one that has failed. Returns whether it has.
+pub(super) async fn look_after(player: &LocalPlayer, crank: &ClientCrank) -> bool {
+    let has_failed = crank.with(player.node, |_, _| ()).await == Err(CrankError::NoSuchNode);
+    has_failed && crank.add(player.node, machine()).is_ok()
 }
 
 /// All players, and the socket through which they are reached.
@@ -183,9 +196,9 @@ impl Players {
         if table.by_node.len() >= config.players_max {
             return None;
         }
-        let node = (0..).map(NodeId).find(|node| !table.by_node.contains_key(node))?;
-        let settings = SyncConfig { seed: Seed::new(evenkeel_net::random()), ..SyncConfig::default() };
-        crank.add(node, Smc::with_clock(&settings, SERVER, FollowerClock::new(SERVER))).ok()?;
+        let node = NodeId(table.next);
+        table.next = table.next.checked_add(1)?;
+        crank.add(node, machine()).ok()?;
         let mut id = PlayerId::default();
         id[..8].copy_from_slice(&evenkeel_net::random().to_le_bytes());
         id[8..].copy_from_slice(&evenkeel_net::random().to_le_bytes());
@@ -280,5 +293,28 @@ impl Players {
         }
         add(&self.counters.stale, state.pending.len() as u64);
         state.pending.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_net::crank::Crank;
+
+    use super::*;
+
+    #[test]
+    fn the_number_of_a_player_that_is_gone_is_nobody_elses() {
+        let crank: ClientCrank = Crank::new().start().expect("a thread");
+        let players = Players::new(UdpSocket::bind("127.0.0.1:0").expect("bound"));
+        let config = ClientConfig::default();
+        let admit = |port: u16| {
+            let player = players.admit(([127, 0, 0, 1], port).into(), &config, &crank);
+            player.expect("there is room").node
+        };
+        let first = [admit(1_001), admit(1_002)];
+        // The machines of those who are forgotten now are removed a little later.
+        assert_eq!(players.end_idle(Duration::ZERO).len(), 2);
+        let second = [admit(1_001), admit(1_003)];
+        assert!(second.iter().all(|node| !first.contains(node)), "{first:?}, then {second:?}");
     }
 }

@@ -2,11 +2,13 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use evenkeel_core::{Malformed, PeerId, Reader};
 use evenkeel_net::crank::{Attachment, Bucket};
 use evenkeel_net::transport::tunnel::TunnelRequest;
 use evenkeel_net::transport::{CloseCode, CloseReason, Connection};
+use tokio::time::timeout;
 
 use super::seats::{Seat, Seats};
 use super::{Aborting, NODE, ServerState};
@@ -14,6 +16,9 @@ use crate::counters::{ServerCounters, count};
 use crate::hello::{self, Hello, PlayerId};
 use crate::notice::Notice;
 use crate::{stream, udp};
+
+/// How long a client may take to leave that has been told that it may come in.
+const CHECK_MAX: Duration = Duration::from_secs(5);
 
 /// Answers requests for tunnels.
 #[derive(Clone)]
@@ -30,11 +35,7 @@ impl Admission {
 
     pub(crate) async fn answer(self, request: TunnelRequest) {
         match Reader::new(request.hello()).read::<Hello>() {
-            Ok(Hello::Check) => {
-                if let Ok(connection) = request.accept(b"").await {
-                    connection.closed().await;
-                }
-            }
+            Ok(Hello::Check) => self.check(request).await,
             Ok(Hello::Player { id, port }) => self.seat(request, id, port).await,
             Ok(Hello::Stream { port }) => self.forward(request, port).await,
             Err(Malformed::Version { .. }) => self.refuse(request, CloseCode::VersionMismatch).await,
@@ -45,6 +46,18 @@ impl Admission {
     async fn refuse(&self, request: TunnelRequest, reason: impl Into<CloseReason>) {
         count(&self.counters().refused);
         request.refuse(reason).await;
+    }
+
+    /// Lets a client in that only wants to know that it may come in, and waits until it has gone.
+    async fn check(&self, request: TunnelRequest) {
+        let Ok(_slot) = self.0.slots.checks.try_acquire() else {
+            return self.refuse(request, CloseCode::Full).await;
+        };
+        if let Ok(connection) = request.accept(b"").await
+            && timeout(CHECK_MAX, connection.closed()).await.is_err()
+        {
+            connection.close(CloseCode::Done);
+        }
     }
 
     /// Gives a player its seat, the former one if it was here before.
@@ -122,6 +135,11 @@ impl Admission {
                 format!("TCP port {port} is not forwarded: start the server side with --tcp {port}");
             return self.refuse(request, CloseReason::new(CloseCode::NotFound, message)).await;
         }
+        // Streams take none of the players' places.
+        let Ok(_slot) = state.slots.streams.try_acquire() else {
+            count(&counters.streams_refused);
+            return self.refuse(request, CloseCode::Full).await;
+        };
         let tcp = match stream::dial(state.side.game, port, &counters.streams_refused).await {
             Ok(tcp) => tcp,
             Err(error) => {

@@ -14,11 +14,11 @@ use evenkeel_sync_ms::Order;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{error_response, no_such_room};
+use super::no_such_room;
 use crate::config::budget;
 use crate::game::ServedRoom;
-use crate::guard::authorized_body;
 use crate::state::RelayState;
+use evenkeel_http::{authorized_body, error_response};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

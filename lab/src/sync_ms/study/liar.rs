@@ -11,19 +11,20 @@ use crate::papers::Setup;
 use crate::papers::cells::Ratio;
 use crate::papers::judgement::Test;
 use crate::parallel::Cancelled;
-use crate::sync_ms::PlayerRole;
+use crate::sync_ms::{PlayerRole, SmcLie};
 
 /// By how much earlier the liar claims to have acted, in milliseconds.
 const LIES_MS: [f64; 6] = [0.0, 5.0, 10.0, 20.0, 40.0, 200.0];
 const SERVICES: [Service; 2] = [SELECT, Service::Reaction];
 /// The liar: in the middle between near and far.
-const LIAR: usize = 5;
+pub(super) const LIAR: usize = 5;
 
 pub(super) fn plan() -> GridPlan {
     let lying = |law, millis| {
         let mut setting = SyncSetting::paper(law);
         if millis > 0.0 {
-            setting.players[LIAR].role = PlayerRole::Lies(Span::from_millis_f64(millis));
+            setting.players[LIAR].role =
+                PlayerRole::Lies(SmcLie { early: Span::from_millis_f64(millis), ..SmcLie::default() });
         }
         (setting, SERVICES.to_vec())
     };

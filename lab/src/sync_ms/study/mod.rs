@@ -3,6 +3,7 @@
 //!
 //! The seeds are disjoint from those on which the modules' constants were chosen.
 
+mod answers;
 mod changes;
 mod liar;
 mod pareto;
@@ -57,6 +58,13 @@ pub(crate) const STUDY: Paper = Paper {
         FigureGroup {
             figures: &[("liar", "A player that claims to react faster")],
             work: Work::Own { jobs: |setup| jobs(&liar::plan(), setup), run: liar::run },
+        },
+        FigureGroup {
+            figures: &[(
+                "answers",
+                "A player that claims to react faster, and delays its answers or forges promises",
+            )],
+            work: Work::Own { jobs: |setup| jobs(&answers::plan(), setup), run: answers::run },
         },
         FigureGroup {
             figures: &[("changes", "A player joins and leaves, rests, or is suspended")],

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use evenkeel_core::SessionTime;
 
 /// Updates held at a time. Beyond, the first is shown at once.
-const HELD_MAX: usize = 2_048;
+pub(super) const HELD_MAX: usize = 2_048;
 /// Their bytes. Beyond, the first is shown at once.
 const HELD_BYTES_MAX: usize = 4 << 20;
 

@@ -28,7 +28,7 @@ impl<C: SessionClock> Sms<C> {
         }
         if before != (self.is_measuring(now), self.is_ordering(now)) {
             // Nobody was asked to be heard until now.
-            self.clients.iter_mut().for_each(|(_, client)| client.hear(now));
+            self.clients.iter_mut().for_each(|(_, client)| client.resume(now));
             self.ping_all(now);
         }
     }

@@ -6,7 +6,8 @@ use evenkeel_core::{
 use evenkeel_session::Room;
 
 use super::Sms;
-use crate::clients::ClientState;
+use super::serving::Turn;
+use crate::clients::{ClientState, PromiseRules};
 use crate::command::{SmsCommand, SmsEvent};
 use crate::message::{Frame, SyncMessage};
 
@@ -30,13 +31,14 @@ impl<C: SessionClock> Sms<C> {
         if let Frame::Action(action) = frame {
             return self.on_action(now, from, action);
         }
-        let (repeats, heartbeat) = (self.repeats, self.heartbeat);
+        let rules =
+            PromiseRules { repeats: self.repeats, heartbeat: self.heartbeat, foresight: self.foresight };
         let Some(client) = self.clients.get_mut(from) else { return };
         match *frame {
             Frame::Heard { update, delay } => client.on_heard(update, delay),
             Frame::Promise { next, moment } => {
                 if let Some(place) = client.moment(moment.update, moment.elapsed) {
-                    client.on_promise(now, next, place, (repeats, heartbeat));
+                    client.on_promise(now, next, place, rules);
                 }
             }
             Frame::Pong(nonce) => {
@@ -100,7 +102,7 @@ impl<C: SessionClock> Endpoint for Sms<C> {
         let peer = change.peer();
         // What a player that left has done counts all the same.
         while let Some((place, action)) = self.queue.pop_of(peer) {
-            self.serve(now, place, action);
+            self.serve(now, place, action, Turn::None);
         }
         if let Some(gone) = self.clients.remove(peer) {
             self.left += gone.counts;

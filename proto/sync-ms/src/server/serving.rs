@@ -2,12 +2,21 @@
 
 use evenkeel_core::{PeerId, SessionClock, SessionTime, Span};
 
-use super::{Sms, WAITING_BYTES_MAX, WAITING_MAX};
+use super::Sms;
 use crate::clients::{ClientState, Placed};
 use crate::command::{Action, SmsEvent};
 use crate::message::ActionFrame;
 use crate::order::{Head, toss};
 use crate::queue::{Place, Waiting};
+
+/// Why an action is served.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Turn {
+    /// It is the first in order, and need not wait any longer.
+    Own,
+    /// It is served before its turn.
+    None,
+}
 
 impl<C: SessionClock> Sms<C> {
     /// Queues an action that has arrived, or serves it at once if nobody waits.
@@ -24,19 +33,23 @@ impl<C: SessionClock> Sms<C> {
         let toss = self.policy.as_deref().map_or(0.0, |policy| toss(policy, &mut self.draws));
         client.waiting += 1;
         client.waiting_bytes += bytes.len();
-        let is_crowded = client.waiting > WAITING_MAX || client.waiting_bytes > WAITING_BYTES_MAX;
-        let is_awaited = self.policy.is_some() && client.is_guaranteed();
-        client.counts.crowded_out += u64::from(is_awaited && is_crowded);
+        let waits = self.policy.is_some() && client.waits();
         let Placed { virtual_at, held, .. } = placed;
         let waiting = Waiting { virtual_at, arrived: now, held, toss, bytes };
         let place = (placed.at, from, action.seq);
-        // Whoever is not waited for does not wait, either.
-        if !is_awaited {
-            return self.serve(now, place, waiting);
+        if !waits {
+            return self.serve(now, place, waiting, Turn::None);
         }
         self.queue.push(place, waiting);
-        if is_crowded && let Some((place, first)) = self.queue.pop_of(from) {
-            self.serve(now, place, first);
+        self.relieve(now, from);
+    }
+
+    /// Serves a player's first actions as long as too much of it waits.
+    fn relieve(&mut self, now: SessionTime, from: PeerId) {
+        while let Some(client) = self.clients.get_mut(from).filter(|client| client.is_crowded()) {
+            let Some((place, first)) = self.queue.pop_of(from) else { return };
+            client.counts.crowded_out += 1;
+            self.serve(now, place, first, Turn::None);
         }
     }
 
@@ -60,7 +73,7 @@ impl<C: SessionClock> Sms<C> {
                 return;
             }
             if let Some((place, action)) = self.queue.pop() {
-                self.serve(now, place, action);
+                self.serve(now, place, action, Turn::Own);
             }
         }
     }
@@ -75,7 +88,7 @@ impl<C: SessionClock> Sms<C> {
     }
 
     /// Hands an action to the game server.
-    pub(super) fn serve(&mut self, now: SessionTime, (at, from, seq): Place, action: Waiting) {
+    pub(super) fn serve(&mut self, now: SessionTime, (at, from, seq): Place, action: Waiting, turn: Turn) {
         let Waiting { virtual_at, arrived, held, bytes, .. } = action;
         let clients = &mut self.clients;
         let behind = self.meter.serve(from, virtual_at, |ahead| {
@@ -85,7 +98,11 @@ impl<C: SessionClock> Sms<C> {
         });
         let is_late = at < self.served;
         let waited = (now - arrived).max(Span::ZERO);
-        self.served = self.served.max(at);
+        let is_in_turn = turn == Turn::Own;
+        if is_in_turn {
+            // Whoever is served out of turn makes nobody else late.
+            self.served = self.served.max(at);
+        }
         if let Some(client) = clients.get_mut(from) {
             client.waiting = client.waiting.saturating_sub(1);
             client.waiting_bytes = client.waiting_bytes.saturating_sub(bytes.len());
@@ -95,7 +112,8 @@ impl<C: SessionClock> Sms<C> {
             counts.behind += u64::from(behind > 0);
             counts.waited += waited;
         }
-        let action = Action { from, seq, virtual_at, arrived, held, waited, is_late, behind, bytes };
+        let action =
+            Action { from, seq, virtual_at, arrived, held, waited, is_in_turn, is_late, behind, bytes };
         self.push_event(SmsEvent::Action(action));
     }
 }

@@ -2,10 +2,14 @@
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
+pub(crate) mod cheat;
+
 use std::collections::BTreeMap;
 
 use evenkeel_core::{Channel, Draws, Endpoint, LocalTime, PeerChange, PeerId, Seed, SessionTime, Span};
 use evenkeel_sync_ms::{Action, Order, Smc, SmcCommand, SmcEvent, Sms, SmsCommand, SmsEvent, SyncConfig};
+
+use cheat::Cheat;
 
 /// The server, as its players know it.
 pub(crate) const SERVER: PeerId = PeerId(0);
@@ -59,6 +63,8 @@ pub(crate) struct World {
     pub(crate) paths: Vec<Path>,
     /// Players whose packets, either way, are lost.
     pub(crate) silenced: Vec<usize>,
+    /// Players whose modified clients change what they send.
+    pub(crate) cheats: BTreeMap<usize, Cheat>,
     pub(crate) now: LocalTime,
     calls: BTreeMap<(LocalTime, u64), Call>,
     count: u64,
@@ -77,6 +83,7 @@ impl World {
             players: paths.iter().map(|_| Smc::new(config, SERVER)).collect(),
             paths: paths.to_vec(),
             silenced: Vec::new(),
+            cheats: BTreeMap::new(),
             now: at(0),
             calls: BTreeMap::new(),
             count: 0,
@@ -93,6 +100,17 @@ impl World {
         }
         world.drain();
         world
+    }
+
+    /// A player leaves and comes back.
+    pub(crate) fn rejoin(&mut self, player: usize) {
+        let left = |peer| PeerChange::Left { peer };
+        let joined = |peer| PeerChange::Joined { peer, datagram_max: 1_200 };
+        for change in [left as fn(PeerId) -> PeerChange, joined] {
+            self.sms.handle_peer(self.now, change(peer(player)));
+            self.players[player].handle_peer(self.now, change(SERVER));
+        }
+        self.drain();
     }
 
     fn push(&mut self, at: LocalTime, call: Call) {
@@ -198,8 +216,14 @@ impl World {
         for player in 0..self.players.len() {
             while let Some((_, channel)) = self.players[player].poll_transmit(self.now, &mut bytes) {
                 self.sent[1] += 1;
-                if let Some(at) = self.arrival(player, channel, false) {
-                    self.push(at, Call::ToServer(player, channel, bytes.clone()));
+                let forged = match self.cheats.get_mut(&player) {
+                    Some(cheat) if channel == Channel::Datagram => cheat.forge(&bytes),
+                    _ => vec![(Span::ZERO, bytes.clone())],
+                };
+                for (held_back, bytes) in forged {
+                    if let Some(at) = self.arrival(player, channel, false) {
+                        self.push(at + held_back, Call::ToServer(player, channel, bytes));
+                    }
                 }
             }
             while let Some(event) = self.players[player].poll_event() {

@@ -25,12 +25,12 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
-use crate::http::error_response;
+use crate::error_response;
 
 /// Connections of one kind at a time; more wait.
 const CONNECTIONS_MAX: usize = 1_024;
 /// The size of a connection's buffers. A request's head must fit.
-pub(crate) const BUFFER_BYTES: usize = 16 * 1_024;
+pub const BUFFER_BYTES: usize = 16 * 1_024;
 /// The time limit of a TLS handshake, of a request's head, and of the pause between two requests.
 const HEAD_MAX: Duration = Duration::from_secs(10);
 /// The time limit of a request's body and of the work until the answer begins.
@@ -42,8 +42,13 @@ const READ_RATE_MIN: f64 = 8_192.0;
 /// How long to wait after a failed `accept`.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves a router on these sockets, which share a limit of connections.
-pub(crate) fn serve(
+/// Serves a router on a socket until it is dropped.
+pub async fn serve(socket: TcpListener, router: Router) {
+    listen(socket, router, None, Arc::new(Semaphore::new(CONNECTIONS_MAX))).await;
+}
+
+/// Serves a router on these sockets, which share a limit of connections. Must be called on a tokio runtime.
+pub fn serve_all(
     sockets: Vec<TcpListener>,
     router: &Router,
     tls: Option<&TlsAcceptor>,
@@ -94,7 +99,7 @@ async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin, from: SocketAddr, r
 }
 
 /// Ends requests whose body or answer takes too long.
-pub(crate) async fn limit_time(request: Request, next: Next) -> Response {
+pub async fn limit_time(request: Request, next: Next) -> Response {
     match timeout(ANSWER_MAX, next.run(request)).await {
         Ok(response) => response,
         Err(_) => error_response(StatusCode::REQUEST_TIMEOUT, "the request took too long"),

@@ -1,4 +1,4 @@
-//! Who may use the HTTP API: reads come under a name of the relay, changes come from its own machine.
+//! Who may use an HTTP API: reads come under a name of the program's, changes come from its own machine.
 //!
 //! A page from elsewhere that runs in a local browser reaches the API in two ways. Its script may send requests: the `Origin` header
 //! tells. Or its name may be made to resolve to this machine (DNS rebinding): the `Host` header tells.
@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use crate::http::error_response;
+use crate::error_response;
 
 /// Parses the body of a request for a change, after checking that it is allowed.
 ///
@@ -48,7 +48,7 @@ pub fn authorize_change(from: SocketAddr, host: &str, origin: Option<&str>) -> R
     if local { Ok(()) } else { Err("pages from elsewhere may not make changes") }
 }
 
-/// Refuses requests to the API and the metrics under a name that is not the relay's, and any with two `Host` headers.
+/// Refuses requests to the API and the metrics under a name that is not the program's, and any with two `Host` headers.
 pub(crate) async fn check_host(State(names): State<Arc<[String]>>, request: Request, next: Next) -> Response {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let (host, other) = (hosts.next(), hosts.next());
@@ -61,7 +61,7 @@ pub(crate) async fn check_host(State(names): State<Arc<[String]>>, request: Requ
     let asked = request.uri().authority().map_or(host, |authority| authority.as_str());
     if is_guarded && !(is_own(host, &names) && is_own(asked, &names)) {
         let message =
-            "the request is for another host: use localhost, an IP address, or a name in http_names";
+            "the request is for another host: use localhost, an IP address, or a name that is configured";
         return error_response(StatusCode::FORBIDDEN, message);
     }
     next.run(request).await
