@@ -54,12 +54,13 @@ impl MoveProtocol {
         let others = NeoConfig { quorum: ours.quorum, ..thesis.clone() };
         let at_quorum =
             NeoConfig { processing: ours.processing, patience: Span::from_millis(500), ..others.clone() };
+        let late = NeoConfig { uses_late: ours.uses_late, ..at_quorum.clone() };
         let slots = NeoConfig {
             round: ours.round,
             depth: ours.depth,
             deadline: Deadline::Round,
             patience: ours.patience,
-            ..at_quorum.clone()
+            ..late.clone()
         };
         let repeated = NeoConfig { repeats: ours.repeats, ..slots.clone() };
         let signed = NeoConfig { is_accountable: true, ..repeated.clone() };
@@ -68,6 +69,7 @@ impl MoveProtocol {
             ("thesis", thesis),
             ("votes of others", others),
             ("played at the quorum", at_quorum),
+            ("late openings used", late),
             ("50 ms slots, 200 ms deadline", slots),
             ("one update repeated", repeated),
             ("signed: ours", signed),
@@ -200,5 +202,20 @@ impl Endpoint for GreetingPeer {
 impl MovePeer for GreetingPeer {
     fn session_time(&self, now: LocalTime) -> Option<SessionTime> {
         Some(SessionTime::from_nanos(now.as_nanos()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ladder_leads_from_the_thesis_to_ours_one_change_at_a_time() {
+        let ladder = MoveProtocol::ladder();
+        assert_eq!(ladder[0].1, MoveProtocol::thesis(250, 2));
+        assert_eq!(ladder[ladder.len() - 2].1, MoveProtocol::ours());
+        for pair in ladder.windows(2) {
+            assert_ne!(pair[0].1, pair[1].1, "{} changes nothing", pair[1].0);
+        }
     }
 }

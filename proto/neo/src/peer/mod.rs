@@ -34,6 +34,8 @@ mod endpoint;
 mod hear;
 mod membership;
 mod speak;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 use ballots::Ballots;

@@ -82,7 +82,11 @@ impl<C: SessionClock> NeoPeer<C> {
         let Some(seat) = self.members.seat_by_key(&author).filter(|seat| *seat != OWN) else { return };
         match signed.statement {
             Statement::Tempo { .. } => self.hear_ballot(author, signed),
-            _ => self.hear_commitment_signed(seat, signed),
+            _ => {
+                let slots: Vec<u64> = signed.statement.commitments().map(|(slot, _)| slot).collect();
+                self.hear_commitment_signed(seat, signed);
+                slots.into_iter().for_each(|slot| self.decide(slot));
+            }
         }
     }
 
