@@ -1,7 +1,7 @@
 //! Each cheat, written as the cheater would, and what it gets.
 
 use evenkeel_core::{PeerId, Span};
-use evenkeel_neo::{Cheat, NeoConfig, NeoEvent, Proof, Session, UnusedReason};
+use evenkeel_neo::{Cheat, NeoCommand, NeoConfig, NeoEvent, Proof, Session, UnusedReason};
 use evenkeel_sim::NodeId;
 
 use crate::table::{Table, millis};
@@ -106,6 +106,26 @@ fn two_stories_are_proved_and_nobody_plays_both() {
             let same = Proof { second: copy.first.clone(), ..copy };
             assert!(!same.is_valid(config().session), "one statement is no contradiction");
         }
+    }
+}
+
+#[test]
+fn two_state_changes_of_one_number_are_proved() {
+    for fooled in [vec![PeerId(2)], vec![PeerId(1), PeerId(3), PeerId(5)]] {
+        let mut cheats = vec![Cheat::None; 6];
+        cheats[0] = Cheat::TwoChanges(fooled.clone());
+        let mut table = Table::plain(1, &config(), cheats, 20, 0.01);
+        for second in 2..12 {
+            table.play_until(1_000 * second);
+            table.act(0, NeoCommand::ChangeState(vec![second as u8; 4]));
+            table.act(1, NeoCommand::ChangeState(vec![second as u8; 5]));
+        }
+        table.play_until(14_000);
+        let (key, evicted) = (table.node(0).key(), table.evicted());
+        for node in 1..6 {
+            assert!(evicted.contains(&(NodeId(node), key)), "{node} believes the cheater, {fooled:?} fooled");
+        }
+        assert_eq!(evicted.iter().filter(|(_, culprit)| *culprit != key).count(), 0);
     }
 }
 

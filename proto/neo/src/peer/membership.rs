@@ -85,7 +85,7 @@ impl<C: SessionClock> NeoPeer<C> {
             Control::Answer { .. } => self.admit(seat),
             Control::Roster { version, keys } => self.members.take_roster(seat, version, keys),
             Control::Signed { author, signed } => self.hear_signed(seat, author, signed),
-            Control::Have { known } => self.tell_beyond(seat, &known),
+            Control::Have { known } => self.tell_beyond(seat, known),
             Control::Ask { slot } => self.show_slot(seat, slot),
             Control::Proof(proof) => self.evict(*proof),
             Control::Reach { is_in } => {
@@ -93,8 +93,7 @@ impl<C: SessionClock> NeoPeer<C> {
                     member.is_reaching = is_in;
                     member.since = None;
                 }
-                self.tell_roster();
-                self.decide_all();
+                self.has_new_reach = true;
             }
             Control::Tempo(told) => self.hear_tempo(seat, told),
             Control::Tell { bytes } => self.push_event(NeoEvent::Told { from, bytes }),
@@ -224,6 +223,14 @@ impl<C: SessionClock> NeoPeer<C> {
         }
         self.tell_roster();
         self.tell_known();
+    }
+
+    /// Renews the roster after others said whether they send updates. Called once per slot: they may say it often.
+    pub(super) fn review_reach(&mut self) {
+        if std::mem::take(&mut self.has_new_reach) {
+            self.tell_roster();
+            self.decide_all();
+        }
     }
 
     /// A peer that was silent is heard again.

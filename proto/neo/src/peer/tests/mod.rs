@@ -10,6 +10,7 @@ use crate::config::NeoConfig;
 use crate::control::Control;
 use crate::crypto::{Identity, PublicKey, Session};
 
+mod hostile;
 mod thesis;
 
 /// A message on its way: sender, receiver, channel and bytes.
