@@ -54,7 +54,10 @@ impl<C: SessionClock> NeoPeer<C> {
         author: &PublicKey,
         signed: &Signed,
     ) -> Result<(), Rejected> {
-        if *author == self.key {
+        // What this peer changed before it was restarted is news to it; nothing else of its own is.
+        let is_earlier = |stream: &u64| self.own.first.is_none_or(|first| first != *stream);
+        let is_news = matches!(&signed.statement, Statement::State { stream, .. } if is_earlier(stream));
+        if *author == self.key && !is_news {
             return Err(Rejected::Unexpected);
         }
         let session = self.config.session;
