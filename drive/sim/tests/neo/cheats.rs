@@ -1,7 +1,9 @@
 //! Each cheat, written as the cheater would, and what it gets.
 
+use std::collections::BTreeMap;
+
 use evenkeel_core::{PeerId, Span};
-use evenkeel_neo::{Cheat, NeoCommand, NeoConfig, NeoEvent, Proof, Session, UnusedReason};
+use evenkeel_neo::{Cheat, NeoCommand, NeoConfig, NeoEvent, Proof, Quorum, Session, UnusedReason};
 use evenkeel_sim::NodeId;
 
 use crate::table::{Table, millis};
@@ -45,11 +47,26 @@ fn an_honest_peer_is_played() {
 #[test]
 fn look_ahead_is_too_late_for_every_slot() {
     let victim = PeerId(1);
-    let table = table(5, Cheat::LookAhead(victim));
-    // The cheater did what it wanted: it made the victim's moves, for their slots.
-    let (played, unused) = fate(&table);
+    let protected = table(5, Cheat::LookAhead(victim));
+    let (played, unused) = fate(&protected);
     assert_eq!(played, 0, "{unused} unused");
     assert!(unused > 100, "{unused} unused");
+    // The cheater does what it wants: where late commitments are accepted, it makes the victim's moves, for their slots.
+    let config = NeoConfig { quorum: Quorum::ShareOfAll(0), patience: Span::from_millis(1_000), ..config() };
+    let mut cheats = vec![Cheat::None; 5];
+    cheats[0] = Cheat::LookAhead(victim);
+    let mut open = Table::plain(1, &config, cheats, 20, 0.01);
+    open.play_until(1_000 * SECONDS);
+    let moves = |from: PeerId| -> BTreeMap<u64, Vec<u8>> {
+        let played = open.events.iter().filter_map(|(_, _, event)| match event {
+            NeoEvent::Played(made) if made.from == from => Some((made.slot, made.bytes.clone())),
+            _ => None,
+        });
+        played.collect()
+    };
+    let (cheated, copied) = (moves(CHEATER), moves(victim));
+    let same = cheated.iter().filter(|(slot, bytes)| copied.get(slot) == Some(bytes)).count();
+    assert!(cheated.len() > 50 && same * 4 > cheated.len() * 3, "{same} of {} are copies", cheated.len());
 }
 
 #[test]

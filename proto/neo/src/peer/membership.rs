@@ -8,7 +8,7 @@ use super::{NeoPeer, PROOFS_MAX};
 use crate::command::{Departure, NeoEvent};
 use crate::control::Control;
 use crate::crypto::{PublicKey, SignatureBytes, Verifier};
-use crate::members::{OWN, Seat, Stage};
+use crate::members::{Member, OWN, Seat, Stage};
 use crate::proof::Proof;
 
 /// What an answer signs: a label that no [statement](crate::Statement) begins with, both keys and the number.
@@ -58,11 +58,23 @@ impl<C: SessionClock> NeoPeer<C> {
         self.decide_all();
     }
 
-    /// Tells everybody whom this peer hears, if that changed.
-    pub(super) fn tell_roster(&mut self) {
-        if self.members.renew_roster() {
-            self.send_to_all(&self.roster());
+    /// Tells those with whom this peer exchanges updates whom it hears, if that changed. Others need it when they are near.
+    /// Returns whether it did.
+    pub(super) fn tell_roster(&mut self) -> bool {
+        let is_new = self.members.renew_roster();
+        if is_new {
+            let roster = self.roster();
+            let near =
+                |member: &Member| member.proved().is_some() && (member.is_reached || member.is_reaching);
+            let near: Vec<PeerId> = self
+                .members
+                .iter()
+                .filter(|(_, member)| near(member))
+                .map(|(_, member)| member.peer)
+                .collect();
+            near.into_iter().for_each(|peer| self.send(peer, &roster));
         }
+        is_new
     }
 
     fn roster(&self) -> Control {
@@ -172,10 +184,8 @@ impl<C: SessionClock> NeoPeer<C> {
             member.heard = now;
         }
         self.push_event(NeoEvent::Joined { peer, key });
-        if !self.members.renew_roster() {
+        if !self.tell_roster() {
             self.send(peer, &self.roster());
-        } else {
-            self.send_to_all(&self.roster());
         }
         self.send(peer, &Control::Have { known: self.streams.known() });
         self.tell_tempo(peer);
@@ -263,6 +273,12 @@ impl<C: SessionClock> NeoPeer<C> {
             }
         }
         self.interest = Some(interest);
-        told.into_iter().for_each(|(peer, is_in)| self.send(peer, &Control::Reach { is_in }));
+        let roster = self.roster();
+        for (peer, is_in) in told {
+            self.send(peer, &Control::Reach { is_in });
+            if is_in {
+                self.send(peer, &roster);
+            }
+        }
     }
 }
