@@ -6,7 +6,8 @@ use evenkeel_core::clock::Synchronized;
 use evenkeel_core::{Endpoint, LocalTime, PeerId, Seed, SessionTime, Span, delegate_endpoint};
 use evenkeel_games::eater::MovePeer;
 use evenkeel_neo::{
-    Baseline, BaselinePeer, Deadline, Identity, NeoCommand, NeoConfig, NeoEvent, NeoPeer, PublicKey, Session,
+    Baseline, BaselinePeer, Cheat, CheatingPeer, Deadline, Identity, NeoCommand, NeoConfig, NeoEvent,
+    NeoPeer, PublicKey, Session,
 };
 
 use super::node::BoxedPeer;
@@ -137,6 +138,16 @@ impl MoveProtocol {
         Machine { peer: Box::new(GreetingPeer::new(BaselinePeer::new(baseline, slot, identity))), key }
     }
 
+    /// The machine of a player that says it is the one with this secret. Under the baselines a player is who its connection
+    /// is, so that there is nothing to claim.
+    pub(crate) fn spoofing(&self, index: usize, players: usize, secret: Seed, victim: Seed) -> Machine {
+        let Self::Neo(config) = self else { return self.synchronized(index, players, secret) };
+        let own = identity(secret);
+        let key = own.key();
+        let cheat = Cheat::Spoofing(identity(victim).key());
+        Machine { peer: Box::new(Spoofer(CheatingPeer::with_clock(config, own, cheat, Synchronized))), key }
+    }
+
     /// The server, if there is one.
     pub(crate) fn server(&self, players: usize) -> Option<BoxedPeer> {
         let Self::ClientServer(slot) = self else { return None };
@@ -161,6 +172,22 @@ fn key_of(peer: PeerId) -> PublicKey {
     let mut key = PublicKey::default();
     key.0[..4].copy_from_slice(&peer.0.to_be_bytes());
     key
+}
+
+/// A player that claims to be another one.
+struct Spoofer(CheatingPeer<Synchronized>);
+
+impl Endpoint for Spoofer {
+    type Command = NeoCommand;
+    type Event = NeoEvent;
+
+    delegate_endpoint!(self.0);
+}
+
+impl MovePeer for Spoofer {
+    fn session_time(&self, now: LocalTime) -> Option<SessionTime> {
+        self.0.peer().session_time(now)
+    }
 }
 
 /// A baseline that reports, as NEO does, that a peer joined, when it first hears of it.
