@@ -89,6 +89,34 @@ pub struct SoakReport {
     pub simulated_unused_share: f64,
 }
 
+/// By how much a figure may differ from the simulator's: this share of it,
+const APART_MAX: f64 = 0.15;
+/// and shares of unused moves by so much in any case: with 10 peers it is a few of ten thousand moves, and chance decides.
+const UNUSED_APART_MIN: f64 = 0.001;
+
+impl SoakReport {
+    /// Whether playout and unused moves are within 15 % of the simulator's.
+    #[must_use]
+    pub fn is_like_simulated(&self) -> bool {
+        let is_near =
+            |one: f64, other: f64, least: f64| (one - other).abs() <= (APART_MAX * other).max(least);
+        is_near(self.playout_ms, self.simulated_playout_ms, 0.0)
+            && is_near(self.unused_share, self.simulated_unused_share, UNUSED_APART_MIN)
+    }
+
+    /// What is not as it should be, in the names of the report's figures.
+    #[must_use]
+    pub fn failures(&self) -> Vec<&'static str> {
+        let checks = [
+            ("playout_ms or unused_share against the simulated", self.is_like_simulated()),
+            ("out_ms", self.out_ms <= self.out_max_ms),
+            ("evicted", self.evicted == 0),
+            ("goes_on", self.goes_on > 0.8),
+        ];
+        checks.into_iter().filter(|(_, is_fine)| !is_fine).map(|(what, _)| what).collect()
+    }
+}
+
 /// Why a soak could not be finished.
 #[derive(Debug, thiserror::Error)]
 pub enum SoakError {
@@ -329,4 +357,40 @@ async fn get(page: SocketAddr, path: &str) -> Option<Value> {
     };
     let answer = timeout(Duration::from_secs(5), asking).await.ok()?.ok()?;
     serde_json::from_str(answer.split_once("\r\n\r\n")?.1).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_soak_is_judged_by_the_simulator() {
+        let fine = SoakReport {
+            peers: 10,
+            seconds: 300.0,
+            playout_ms: 41.0,
+            playout_range_ms: (40.0, 42.0),
+            age_ms: 241.0,
+            unused_share: 0.000_4,
+            unused_by_reason: Vec::new(),
+            played: 500_000,
+            up_kbps: 182.0,
+            wire_up_kbps: 260.0,
+            punctual: 1.0,
+            out_ms: 2_300,
+            out_max_ms: out_max_ms(),
+            goes_on: 1.0,
+            back_ms: 900,
+            evicted: 0,
+            simulated_playout_ms: 39.6,
+            simulated_unused_share: 0.000_1,
+        };
+        assert_eq!(fine.failures(), Vec::<&str>::new());
+        let slow = SoakReport { playout_ms: 46.0, ..fine.clone() };
+        assert!(!slow.is_like_simulated());
+        let lossy = SoakReport { unused_share: 0.002, ..fine.clone() };
+        assert!(!lossy.is_like_simulated());
+        let unfair = SoakReport { evicted: 1, out_ms: 5_000, goes_on: 0.5, ..fine };
+        assert_eq!(unfair.failures(), ["out_ms", "evicted", "goes_on"]);
+    }
 }

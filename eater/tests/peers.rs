@@ -54,7 +54,7 @@ async fn the_demo_is_played_and_its_cheater_is_caught_with_a_valid_proof() {
     let hex: String = cheater.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     for honest in [&demo.person, &demo.others[0], &demo.others[1]] {
         let summary = until(honest, |summary| !summary.caught.is_empty() && summary.peers == 2).await;
-        assert_eq!(summary.caught, [hex.clone()], "only the cheater");
+        assert_eq!(summary.caught, std::slice::from_ref(&hex), "only the cheater");
     }
     let page = demo.person.page().expect("a page");
     let figures = get(page, "/api/eater", "").await;

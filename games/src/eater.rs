@@ -27,7 +27,7 @@ pub use maze::{Cell, Maze, Way};
 pub use message::{CLAIMS_MAX, EaterMessage, Whereabouts};
 pub use node::{EaterCommand, EaterEvent, EaterNode, EaterNodeConfig, EaterPlayer, MovePeer};
 pub use reckoning::Reckoning;
-pub use stones::{Applied, Claim, EaterId, GENERATIONS_MAX, SLOTS_MAX, StoneId, Stones};
+pub use stones::{Applied, Claim, EaterId, GENERATIONS_MAX, SLOTS_MAX, StoneId, Stones, Word};
 pub use walker::{Pixel, Walker};
 
 use evenkeel_core::{SessionTime, Span};

@@ -8,7 +8,7 @@ use evenkeel_games::eater::path::route;
 use evenkeel_games::eater::{
     Applied, Board, BoardEvent, CELL_PIXELS, Cell, Claim, EaterCommand, EaterConfig, EaterId, EaterMessage,
     EaterNode, EaterNodeConfig, EaterPlayer, Forager, Foul, Maze, Pixel, Reckoning, StoneId, Stones, Walker,
-    Way, Whereabouts,
+    Way, Whereabouts, Word,
 };
 use evenkeel_neo::{Identity, NeoConfig, NeoPeer};
 use proptest::prelude::*;
@@ -82,8 +82,8 @@ proptest! {
         let mut draws = Seed::new(order).draws();
         (1..shuffled.len()).for_each(|index| shuffled.swap(index, draws.below(index as u64 + 1) as usize));
         let [mut one, mut other] = [(), ()].map(|()| Stones::new(Seed::new(5), &maze, 3));
-        claims.iter().for_each(|claim| { one.apply(*claim, false); });
-        shuffled.iter().for_each(|claim| { other.apply(*claim, false); });
+        claims.iter().for_each(|claim| { one.apply(*claim, Word::Own); });
+        shuffled.iter().for_each(|claim| { other.apply(*claim, Word::Own); });
         prop_assert_eq!(&one, &other);
         prop_assert_eq!(one.digest(9), other.digest(9));
         let claimed: BTreeSet<StoneId> = claims.iter().map(|claim| claim.stone).collect();
@@ -351,12 +351,46 @@ fn a_void_claim_yields_to_a_true_one() {
     let maze = maze(1);
     let mut stones = Stones::new(Seed::new(5), &maze, 1);
     let claim = |eater, step| Claim { stone: StoneId::default(), eater: EaterId(eater), step };
-    assert_eq!(stones.apply(claim(1, 3), true), Applied::Eaten);
+    assert_eq!(stones.apply(claim(1, 3), Word::False), Applied::Eaten);
     assert_eq!(stones.gone(), (1, 1));
-    assert_eq!(stones.apply(claim(2, 9), false), Applied::Overturned { loser: EaterId(1) });
+    assert_eq!(stones.apply(claim(2, 9), Word::Own), Applied::Overturned { loser: EaterId(1) });
     assert_eq!((stones.score(EaterId(1)), stones.score(EaterId(2))), (0, 1));
     let beyond = Claim { stone: StoneId { slot: 0, generation: 100_000 }, ..claim(1, 1) };
-    assert_eq!(stones.apply(beyond, false), Applied::OutOfRange);
+    assert_eq!(stones.apply(beyond, Word::Own), Applied::OutOfRange);
+}
+
+#[test]
+fn nobody_is_believed_about_what_others_ate() {
+    let mut board = Board::new(&EaterConfig::default(), EaterId(1));
+    board.advance(299, |_, _, _| None);
+    let (liar, friend, victim, nobody) = (EaterId(2), EaterId(3), EaterId(4), EaterId(5));
+    [liar, friend, victim].into_iter().for_each(|eater| board.join(eater));
+    board.advance(300, |_, _, _| None);
+    let stones: Vec<StoneId> = board.stones().present().map(|(stone, _)| stone).collect();
+    let told = |claim| EaterMessage::Claims(vec![claim]).to_change();
+    // Nobody's word takes a stone from whoever said itself that it ate it.
+    let own = Claim { stone: stones[0], eater: victim, step: 290 };
+    board.handle_change(victim, &EaterMessage::Claim(own).to_change());
+    for eater in [liar, nobody] {
+        let earlier = Claim { eater, step: 1, ..own };
+        for teller in [liar, friend] {
+            if teller != eater {
+                board.handle_change(teller, &told(earlier));
+            }
+        }
+    }
+    assert_eq!(board.stones().winner(stones[0]), Some(own));
+    // One word does not end a stone, however often it is said.
+    let invented = Claim { stone: stones[1], eater: nobody, step: 1 };
+    (0..3).for_each(|_| board.handle_change(liar, &told(invented)));
+    assert!(board.has(stones[1]));
+    // Two do, until its eater speaks.
+    board.handle_change(friend, &told(invented));
+    assert_eq!(board.stones().winner(stones[1]), Some(invented));
+    let own = Claim { stone: stones[1], eater: victim, step: 299 };
+    board.handle_change(victim, &EaterMessage::Claim(own).to_change());
+    assert_eq!(board.stones().winner(stones[1]), Some(own));
+    assert_eq!(board.stones().score(nobody), 0);
 }
 
 /// A hostile schedule: see `evenkeel_core::contract`.

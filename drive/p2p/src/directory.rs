@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use evenkeel_core::{Malformed, Reader, Wire};
 use evenkeel_net::crank::PeerCounters;
@@ -20,11 +21,20 @@ pub(crate) const HELLO_BYTES_MAX: usize = 64;
 /// What fits into a greeting beside the application's.
 const LIST_BYTES_MAX: usize = 3_900;
 
+/// Pause before the first new attempt; it doubles with each failure.
+const RETRY_MIN: Duration = Duration::from_millis(200);
+const RETRY_MAX: Duration = Duration::from_secs(5);
+/// Attempts in a row after which a member is forgotten: about half a minute.
+const FAILURES_MAX: u32 = 10;
+/// A connection that was open for so long was none that failed.
+const STABLE_AFTER: Duration = Duration::from_secs(5);
+
 /// An open connection to a member.
 pub(crate) struct Link {
     pub(crate) connection: Connection,
     /// The attachment's counters, which also identify it.
     pub(crate) counters: Arc<PeerCounters>,
+    pub(crate) opened: Instant,
 }
 
 /// What is known of a member.
@@ -34,13 +44,25 @@ pub(crate) struct Member {
     pub(crate) link: Option<Link>,
     /// Whether a task tries to connect.
     pub(crate) is_dialled: bool,
-    /// Connections that have broken or could not be opened, since the last success.
+    /// Connections that could not be opened, or broke soon, since the last one that was stable.
     pub(crate) failures: u32,
 }
 
 impl Member {
     pub(crate) const fn new(address: PeerAddress) -> Self {
         Self { address, hello: Vec::new(), link: None, is_dialled: false, failures: 0 }
+    }
+
+    /// Notes that a connection ended that had been open for so long. Who accepts and hangs up at once is called ever more
+    /// rarely, like who does not answer.
+    pub(crate) fn note_ended(&mut self, open: Duration) {
+        self.failures = if open < STABLE_AFTER { self.failures + 1 } else { 0 };
+    }
+
+    /// How long to wait before the next attempt; `None` to give up.
+    pub(crate) fn pause(&self) -> Option<Duration> {
+        let pause = RETRY_MIN * 2_u32.pow(self.failures.min(FAILURES_MAX));
+        (self.failures < FAILURES_MAX).then(|| pause.min(RETRY_MAX))
     }
 }
 
@@ -121,6 +143,20 @@ mod tests {
     fn address(number: u8) -> PeerAddress {
         let key = Identity::from_secret(&[number; 32]).key();
         PeerAddress::new(key, &["192.0.2.1:1".parse().unwrap(), "[2001:db8::1]:2".parse().unwrap()])
+    }
+
+    #[test]
+    fn who_hangs_up_at_once_is_called_ever_more_rarely() {
+        let mut member = Member::new(address(1));
+        let mut pauses = Vec::new();
+        for _ in 0..20 {
+            member.note_ended(Duration::from_millis(50));
+            pauses.extend(member.pause());
+        }
+        assert_eq!(pauses.len(), 9, "then it is forgotten");
+        assert!(pauses.is_sorted() && pauses[0] > RETRY_MIN && pauses[8] == RETRY_MAX);
+        member.note_ended(STABLE_AFTER);
+        assert_eq!(member.pause(), Some(RETRY_MIN));
     }
 
     #[test]

@@ -20,7 +20,8 @@
 //!     assert_eq!(caller.key(), bob.key());
 //!     caller.accept(b"hello, Bob").await.expect("connected")
 //! };
-//! let (at_ada, at_bob) = tokio::join!(accepting, bob.connect(&ada.address(), session, b"I am Bob"));
+//! let address = ada.address();
+//! let (at_ada, at_bob) = tokio::join!(accepting, bob.connect(&address, session, b"I am Bob"));
 //! let at_bob = at_bob?;
 //! assert_eq!(at_bob.greeting(), b"hello, Bob");
 //! at_ada.send_datagram(b"a move".as_slice().into())?;

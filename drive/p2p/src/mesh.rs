@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use evenkeel_core::PeerId;
-use evenkeel_net::crank::PeerCounters;
+use evenkeel_net::crank::{PeerCounters, REJECTED_KINDS};
 use evenkeel_net::transport::{CloseCode, CloseReason, Closed, Connection};
 use tokio::time::sleep;
 
@@ -21,13 +21,12 @@ use crate::identity::PeerKey;
 use crate::node::{Caller, ConnectError, PeerNode};
 use crate::ticket::{SessionId, Ticket};
 
-/// Pause before the first new attempt, for the lower key; it doubles with each failure.
-const RETRY_MIN: Duration = Duration::from_millis(200);
-const RETRY_MAX: Duration = Duration::from_secs(5);
 /// How much later the higher key tries.
 const RETRY_LATER: Duration = Duration::from_secs(2);
-/// Attempts in a row after which a member is forgotten: about half a minute.
-const FAILURES_MAX: u32 = 10;
+/// How often the counters of a connection are looked at, and how many messages of its peer may be malformed, or say what
+/// cannot be, before it is refused. Those of honest peers never are.
+const REVIEW_EVERY: Duration = Duration::from_secs(1);
+const REJECTED_MAX: u64 = 100;
 
 /// What the mesh belongs to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -229,8 +228,8 @@ impl Mesh {
         let member = state.directory.entry(key).or_insert_with(|| Member::new(address.clone()));
         member.address = address;
         member.hello = hello;
-        member.failures = 0;
-        member.link = Some(Link { connection: connection.clone(), counters: counters.clone() });
+        let opened = Instant::now();
+        member.link = Some(Link { connection: connection.clone(), counters: counters.clone(), opened });
         drop(state);
         tokio::spawn(watch(Arc::downgrade(&self.0), key, connection, counters));
     }
@@ -242,24 +241,26 @@ impl Mesh {
         let is_closed = state.is_closed;
         let Some(member) = state.directory.get_mut(&key) else { return };
         // A newer connection may have replaced it.
-        if !member.link.as_ref().is_some_and(|link| Arc::ptr_eq(&link.counters, counters)) {
-            return;
-        }
-        member.link = None;
+        let Some(ended) = member.link.take_if(|link| Arc::ptr_eq(&link.counters, counters)) else { return };
+        member.note_ended(ended.opened.elapsed());
         let gone = [CloseCode::ShuttingDown, CloseCode::Done, CloseCode::Removed, CloseCode::RoomClosed];
         if closed.code().is_some_and(|code| gone.contains(&code)) || is_closed {
             state.directory.remove(&key);
             return;
         }
-        let address = member.address.clone();
-        drop(state);
+        let (address, pause) = (member.address.clone(), member.pause());
         tracing::debug!(%key, %closed, "a connection ended");
-        self.dial(address, self.patience(key));
+        let Some(pause) = pause else {
+            state.directory.remove(&key);
+            return;
+        };
+        drop(state);
+        self.dial(address, pause + self.patience(key));
     }
 
     /// How long to leave the first attempt to the other side.
     fn patience(&self, key: PeerKey) -> Duration {
-        RETRY_MIN + if self.0.node.key() < key { Duration::ZERO } else { RETRY_LATER }
+        if self.0.node.key() < key { Duration::ZERO } else { RETRY_LATER }
     }
 
     /// Begins to connect to a member in the background, unless it is connected or being dialled.
@@ -296,11 +297,11 @@ impl Mesh {
         let mut state = self.state();
         let member = state.directory.get_mut(&key)?;
         member.failures += 1;
-        if member.failures >= FAILURES_MAX && member.link.is_none() {
+        let pause = member.pause();
+        if pause.is_none() && member.link.is_none() {
             state.directory.remove(&key);
-            return None;
         }
-        Some((RETRY_MIN * 2_u32.pow(member.failures.min(10))).min(RETRY_MAX))
+        pause
     }
 }
 
@@ -314,14 +315,37 @@ fn link_status(connection: &Connection) -> LinkStatus {
     LinkStatus { round_trip: connection.round_trip(), direct }
 }
 
-/// Waits for the end of a connection.
+/// Waits for the end of a connection, and refuses its peer if too many of its messages are rejected.
 async fn watch(mesh: Weak<MeshInner>, key: PeerKey, connection: Connection, counters: Arc<PeerCounters>) {
-    let closed = connection.closed().await;
+    let closed = loop {
+        tokio::select! {
+            closed = connection.closed() => break closed,
+            () = sleep(REVIEW_EVERY) => {}
+        }
+        if misbehaves(&counters)
+            && let Some(mesh) = mesh.upgrade()
+        {
+            tracing::warn!(%key, "refused: too many of its messages are rejected");
+            Mesh(mesh).ban(key);
+        }
+    };
     let wire = connection.wire_bytes();
     drop(connection);
     if let Some(mesh) = mesh.upgrade() {
         Mesh(mesh).handle_closed(key, &counters, wire, &closed);
     }
+}
+
+/// Whether too many of a peer's messages were malformed or out of range. What is unexpected honest peers send, too, when
+/// others come and go.
+fn misbehaves(counters: &PeerCounters) -> bool {
+    let rejected = counters.read().rejected;
+    let kinds = REJECTED_KINDS.iter().zip(rejected);
+    kinds
+        .filter(|(kind, _)| ["malformed", "out of range"].contains(kind))
+        .map(|(_, count)| count)
+        .sum::<u64>()
+        > REJECTED_MAX
 }
 
 /// Connects to a member, or gives up.

@@ -173,6 +173,22 @@ async fn strangers_and_banned_peers_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_peer_whose_messages_are_rejected_is_refused() {
+    let session = SessionId::random();
+    let host = player(Identity::generate(), session, None).await;
+    let rude = player(Identity::generate(), session, None).await;
+    rude.mesh.join(&host.mesh.ticket().host).await.expect("joined");
+    host.hears(&[&rude]).await;
+    rude.crank.with(NODE, |chatter, _| chatter.is_rude = true).await.expect("running");
+    host.hears(&[]).await;
+    let refused = rude.mesh.join(&host.mesh.ticket().host).await.expect_err("refused");
+    assert!(
+        matches!(&refused, ConnectError::Refused(reason) if reason.code == CloseCode::Removed),
+        "{refused}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_silent_address_and_a_wrong_relay_are_reported() {
     let node = PeerNode::bind(&Identity::generate(), &Network::loopback()).await.expect("a socket");
     let gone = PeerNode::bind(&Identity::generate(), &Network::loopback()).await.expect("a socket");

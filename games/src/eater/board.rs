@@ -7,7 +7,7 @@ use evenkeel_core::{Malformed, Reader, Seed, Wire};
 use super::maze::{Maze, Way};
 use super::message::{CLAIMS_MAX, EaterMessage, Whereabouts};
 use super::reckoning::Reckoning;
-use super::stones::{Applied, Claim, EaterId, SLOTS_MAX, StoneId, Stones};
+use super::stones::{Applied, Claim, EaterId, SLOTS_MAX, StoneId, Stones, Word};
 use super::walker::{Pixel, Walker};
 use super::{CELL_PIXELS, STEP_PIXELS};
 
@@ -147,6 +147,8 @@ pub struct Board {
     step: Option<u32>,
     rivals: BTreeMap<EaterId, Rival>,
     next_digest: u32,
+    /// Claims that one other eater told of, and who.
+    hearsay: BTreeMap<Claim, EaterId>,
     outbox: VecDeque<EaterMessage>,
     events: VecDeque<BoardEvent>,
 }
@@ -174,6 +176,7 @@ impl Board {
             step: None,
             rivals: BTreeMap::new(),
             next_digest: 0,
+            hearsay: BTreeMap::new(),
             outbox: VecDeque::new(),
             events: VecDeque::new(),
         }
@@ -256,16 +259,18 @@ impl Board {
         let here = self.stones.present().find(|(_, cell)| cell.centre().walk(at) <= BITE_PIXELS);
         let Some((stone, _)) = here else { return };
         let claim = Claim { stone, eater: self.me, step };
-        if self.apply(claim, false) != Applied::OutOfRange {
+        if self.apply(claim, Word::Own) != Applied::OutOfRange {
             self.send(EaterMessage::Claim(claim));
         }
     }
 
-    fn apply(&mut self, claim: Claim, is_void: bool) -> Applied {
-        let applied = self.stones.apply(claim, is_void);
+    fn apply(&mut self, claim: Claim, word: Word) -> Applied {
+        let applied = self.stones.apply(claim, word);
         match applied {
-            Applied::Eaten if !is_void => self.report(BoardEvent::Eaten(claim)),
-            Applied::Overturned { loser } if !is_void => self.report(BoardEvent::Overturned { claim, loser }),
+            Applied::Eaten if word != Word::False => self.report(BoardEvent::Eaten(claim)),
+            Applied::Overturned { loser } if word != Word::False => {
+                self.report(BoardEvent::Overturned { claim, loser });
+            }
             _ => {}
         }
         applied
@@ -293,8 +298,7 @@ impl Board {
 
     /// Another eater is where it says, if it can be.
     fn place(&mut self, eater: EaterId, Whereabouts { step, at, way }: Whereabouts) {
-        let now = self.step.unwrap_or(0);
-        let Some(rival) = self.rivals.get_mut(&eater) else { return };
+        let (Some(now), Some(rival)) = (self.step, self.rivals.get_mut(&eater)) else { return };
         let Some(walker) = Walker::found(&self.maze, at, way) else {
             return self.foul(eater, Foul::InWall);
         };
@@ -320,24 +324,49 @@ impl Board {
     pub fn handle_change(&mut self, from: EaterId, bytes: &[u8]) {
         match EaterMessage::from_change(bytes) {
             Ok(EaterMessage::Claim(claim)) if claim.eater == from => self.hear(claim),
-            Ok(EaterMessage::Claims(claims)) => claims.into_iter().for_each(|claim| self.hear(claim)),
+            Ok(EaterMessage::Claims(claims)) => {
+                claims.into_iter().for_each(|claim| self.hear_from(from, claim));
+            }
             Ok(EaterMessage::Here(here)) => self.place(from, here),
             Ok(EaterMessage::Digest { before, slots }) => self.answer(from, before, &slots),
             Ok(EaterMessage::Claim(_)) | Err(_) => self.foul(from, Foul::Malformed),
         }
     }
 
-    /// Checks a claim and applies it. A false one ends the stone, so that all peers agree on the stones that are there.
+    /// Hears a claim from anybody. What others say fills in who had a stone that is gone. Another stone ends only on the word
+    /// of two, and never does it stand against an eater's own word.
+    fn hear_from(&mut self, from: EaterId, claim: Claim) {
+        if claim.eater == from {
+            return self.hear(claim);
+        }
+        if !self.stones.is_missing(claim.stone) {
+            let teller = self.hearsay.get(&claim).copied();
+            if self.stones.winner(claim.stone).is_some() || teller == Some(from) {
+                return;
+            }
+            if teller.is_none() {
+                if self.hearsay.len() == QUEUE_MAX {
+                    self.hearsay.pop_first();
+                }
+                self.hearsay.insert(claim, from);
+                return;
+            }
+            self.hearsay.remove(&claim);
+        }
+        self.apply(claim, Word::Hearsay);
+    }
+
+    /// Checks an eater's own claim and applies it. A false one ends the stone, so that all peers agree on the stones that are there.
     fn hear(&mut self, claim: Claim) {
         // Claims that others won against may come again for long, and change nothing.
         if !self.stones.would_win(claim) {
             return;
         }
-        if claim.eater == self.me {
-            self.apply(claim, false);
+        // A newcomer hears of what was before it knows the time.
+        let Some(now) = self.step else {
+            self.apply(claim, Word::Own);
             return;
-        }
-        let now = self.step.unwrap_or(0);
+        };
         let foul = if claim.step > now.saturating_add(EARLY_STEPS) {
             Some(Foul::WrongTime)
         } else {
@@ -349,7 +378,7 @@ impl Board {
                 if is_late { Some(Foul::WrongTime) } else { is_far().then_some(Foul::OutOfReach) }
             })
         };
-        let applied = self.apply(claim, foul.is_some());
+        let applied = self.apply(claim, if foul.is_some() { Word::False } else { Word::Own });
         if let Some(foul) = foul
             && applied != Applied::Known
         {
@@ -358,17 +387,21 @@ impl Board {
     }
 
     /// Answers a digest that shows that its sender knows other claims: with the latest to the stones of each slot, and some
-    /// older ones. Not everybody answers: who does is drawn anew each time.
+    /// older ones. Everybody repeats its own, which only it is believed. Not everybody repeats those of others: who does is
+    /// drawn anew each time.
     fn answer(&mut self, from: EaterId, before: u32, digest: &[u16]) {
+        // A newcomer hears of digests that were long answered, perhaps by itself.
+        let age = self.step.and_then(|now| now.checked_sub(before));
+        if from == self.me || age.is_none_or(|age| age > SETTLED_STEPS + LATE_STEPS) {
+            return;
+        }
         let slots = self.stones.digest(before);
         if digest.len() != slots.len() || digest == slots {
             return;
         }
         let mine = self.config.seed.child(ANSWER).child(self.me.0).child(from.0);
         let mut draws = mine.child(u64::from(before)).draws();
-        if draws.below(self.rivals.len() as u64 + 1) >= ANSWERS {
-            return;
-        }
+        let is_drawn = draws.below(self.rivals.len() as u64 + 1) < ANSWERS;
         for (slot, (mine, theirs)) in (0..).zip(slots.iter().zip(digest)) {
             if mine == theirs {
                 continue;
@@ -378,7 +411,8 @@ impl Board {
             let older = draws.below(u64::from(recent) + 1) as u32;
             let is_older = |claim: &Claim| claim.stone.generation < recent;
             let older = self.stones.claims(slot, older).take(half as usize).take_while(is_older);
-            let claims: Vec<Claim> = older.chain(self.stones.claims(slot, recent)).collect();
+            let claims = older.chain(self.stones.claims(slot, recent));
+            let claims: Vec<Claim> = claims.filter(|claim| is_drawn || claim.eater == self.me).collect();
             if !claims.is_empty() {
                 self.send(EaterMessage::Claims(claims));
             }

@@ -45,6 +45,17 @@ pub struct Claim {
     pub step: u32,
 }
 
+/// On whose word a claim is held; the first counts most.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Word {
+    /// Its eater's own, and nothing speaks against it.
+    Own,
+    /// Its eater's own, but it cannot be true: the stone is gone, but nobody has it.
+    False,
+    /// Somebody else's. It never stands against an eater's own.
+    Hearsay,
+}
+
 /// What a claim changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Applied {
@@ -67,8 +78,13 @@ pub enum Applied {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct HeldClaim {
     claim: Claim,
-    /// Whether it was found to be false: the stone is gone, but nobody has it.
-    is_void: bool,
+    word: Word,
+}
+
+impl HeldClaim {
+    fn scores(&self) -> bool {
+        self.word != Word::False
+    }
 }
 
 /// The stones of a game and who ate them.
@@ -123,8 +139,8 @@ impl Stones {
         Cell { column, row: draws.below(u64::from(self.maze.1)) as u16 }
     }
 
-    /// Applies a claim. A void one ends the stone, but its eater does not have it.
-    pub fn apply(&mut self, claim: Claim, is_void: bool) -> Applied {
+    /// Applies a claim. A false one ends the stone, but its eater does not have it.
+    pub fn apply(&mut self, claim: Claim, word: Word) -> Applied {
         let StoneId { slot, generation } = claim.stone;
         let Some(claims) = self.slots.get(usize::from(slot)) else { return Applied::OutOfRange };
         let known = claims.len() as u32;
@@ -132,45 +148,53 @@ impl Stones {
             return Applied::OutOfRange;
         }
         let (slot, index) = (usize::from(slot), generation as usize);
-        let new = HeldClaim { claim, is_void };
+        let new = HeldClaim { claim, word };
         let held = claims.get(index).copied().flatten();
-        if held.is_some_and(|held| held.claim == claim) {
-            return Applied::Known;
-        }
-        if held.is_some_and(|held| self.rank(&held) <= self.rank(&new)) {
-            return Applied::TooLate;
+        if let Some(held) = held.filter(|held| self.rank(held) <= self.rank(&new)) {
+            return if held.claim == claim { Applied::Known } else { Applied::TooLate };
         }
         let claims = &mut self.slots[slot];
         if claims.len() <= index {
             claims.resize(index + 1, None);
         }
         claims[index] = Some(new);
-        if !is_void {
+        if new.scores() {
             *self.scores.entry(claim.eater).or_default() += 1;
         }
-        let Some(HeldClaim { claim: held, is_void }) = held else { return Applied::Eaten };
-        if !is_void && let Some(score) = self.scores.get_mut(&held.eater) {
+        let Some(held) = held else { return Applied::Eaten };
+        if held.scores()
+            && let Some(score) = self.scores.get_mut(&held.claim.eater)
+        {
             *score -= 1;
         }
         self.scores.retain(|_, score| *score > 0);
-        Applied::Overturned { loser: held.eater }
+        if held.claim == claim { Applied::Known } else { Applied::Overturned { loser: held.claim.eater } }
     }
 
-    /// Returns whether this claim, if it is true, would have its stone.
+    /// Returns whether this claim, if it is true and its eater's own word, would change anything.
     #[must_use]
     pub fn would_win(&self, claim: Claim) -> bool {
-        let StoneId { slot, generation } = claim.stone;
-        let held = self.slots.get(usize::from(slot)).and_then(|claims| *claims.get(generation as usize)?);
-        held.is_none_or(|held| {
-            held.claim != claim && self.rank(&HeldClaim { claim, is_void: false }) < self.rank(&held)
+        self.held(claim.stone).is_none_or(|held| {
+            let is_judged = held.claim == claim && held.word != Word::Hearsay;
+            !is_judged && self.rank(&HeldClaim { claim, word: Word::Own }) < self.rank(&held)
         })
     }
 
+    fn held(&self, stone: StoneId) -> Option<HeldClaim> {
+        *self.slots.get(usize::from(stone.slot))?.get(stone.generation as usize)?
+    }
+
+    /// Returns whether a stone is gone, though nobody is known who claimed it.
+    #[must_use]
+    pub fn is_missing(&self, stone: StoneId) -> bool {
+        stone.generation < self.generation(stone.slot) && self.held(stone).is_none()
+    }
+
     /// The order of claims to the same stone; the least has it.
-    fn rank(&self, held: &HeldClaim) -> (bool, u32, u64, EaterId) {
+    fn rank(&self, held: &HeldClaim) -> (Word, u32, u64, EaterId) {
         let Claim { stone, eater, step } = held.claim;
         let tie = stone.seed(self.seed.child(TIES)).child(eater.0).number();
-        (held.is_void, step, tie, eater)
+        (held.word, step, tie, eater)
     }
 
     /// Returns how many stones each eater has, most first.
@@ -190,15 +214,14 @@ impl Stones {
     /// Returns the claim that has a stone, if one does.
     #[must_use]
     pub fn winner(&self, stone: StoneId) -> Option<Claim> {
-        let held = (*self.slots.get(usize::from(stone.slot))?.get(stone.generation as usize)?)?;
-        (!held.is_void).then_some(held.claim)
+        self.held(stone).filter(HeldClaim::scores).map(|held| held.claim)
     }
 
     /// Returns how many stones are gone, and of how many of them nobody is known to have eaten them.
     #[must_use]
     pub fn gone(&self) -> (u64, u64) {
         let claims = || self.slots.iter().flatten();
-        let unknown = claims().filter(|held| held.is_none_or(|held| held.is_void)).count();
+        let unknown = claims().filter(|held| held.is_none_or(|held| !held.scores())).count();
         (claims().count() as u64, unknown as u64)
     }
 

@@ -164,8 +164,13 @@ fn build(duel: &Duel, seed: Seed) -> World<Duelist> {
         .map(|index| {
             let role = duel.cheats.get(index).copied().unwrap_or(Role::Honest);
             let machine = || {
-                let secret = seed.child(MACHINES).child(index as u64);
-                BoxedPeer(duel.protocol.synchronized(index, duel.players, secret).peer)
+                let secret = |of: usize| seed.child(MACHINES).child(of as u64);
+                let (protocol, players) = (&duel.protocol, duel.players);
+                let machine = match role {
+                    Role::Spoofing => protocol.spoofing(index, players, secret(index), secret(players - 1)),
+                    _ => protocol.synchronized(index, players, secret(index)),
+                };
+                BoxedPeer(machine.peer)
             };
             let twin = (role == Role::TwoFaced).then(machine);
             let player = Duelist::new(role, machine(), twin, slot, seed.child(ROLES).child(index as u64));

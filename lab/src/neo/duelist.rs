@@ -36,6 +36,8 @@ pub(crate) enum Role {
     TwoFaced,
     /// It sends messages again, its own and those of others.
     Replaying,
+    /// Its machine says that it is another player.
+    Spoofing,
 }
 
 /// What a move tells.

@@ -6,7 +6,8 @@ use evenkeel_core::clock::Synchronized;
 use evenkeel_core::{Endpoint, LocalTime, PeerId, Seed, SessionTime, Span, delegate_endpoint};
 use evenkeel_games::eater::MovePeer;
 use evenkeel_neo::{
-    Baseline, BaselinePeer, Deadline, Identity, NeoCommand, NeoConfig, NeoEvent, NeoPeer, PublicKey, Session,
+    Baseline, BaselinePeer, Cheat, CheatingPeer, Deadline, Identity, NeoCommand, NeoConfig, NeoEvent,
+    NeoPeer, PublicKey, Session,
 };
 
 use super::node::BoxedPeer;
@@ -54,12 +55,13 @@ impl MoveProtocol {
         let others = NeoConfig { quorum: ours.quorum, ..thesis.clone() };
         let at_quorum =
             NeoConfig { processing: ours.processing, patience: Span::from_millis(500), ..others.clone() };
+        let late = NeoConfig { uses_late: ours.uses_late, ..at_quorum.clone() };
         let slots = NeoConfig {
             round: ours.round,
             depth: ours.depth,
             deadline: Deadline::Round,
             patience: ours.patience,
-            ..at_quorum.clone()
+            ..late.clone()
         };
         let repeated = NeoConfig { repeats: ours.repeats, ..slots.clone() };
         let signed = NeoConfig { is_accountable: true, ..repeated.clone() };
@@ -68,6 +70,7 @@ impl MoveProtocol {
             ("thesis", thesis),
             ("votes of others", others),
             ("played at the quorum", at_quorum),
+            ("late openings used", late),
             ("50 ms slots, 200 ms deadline", slots),
             ("one update repeated", repeated),
             ("signed: ours", signed),
@@ -135,6 +138,16 @@ impl MoveProtocol {
         Machine { peer: Box::new(GreetingPeer::new(BaselinePeer::new(baseline, slot, identity))), key }
     }
 
+    /// The machine of a player that says it is the one with this secret. Under the baselines a player is who its connection
+    /// is, so that there is nothing to claim.
+    pub(crate) fn spoofing(&self, index: usize, players: usize, secret: Seed, victim: Seed) -> Machine {
+        let Self::Neo(config) = self else { return self.synchronized(index, players, secret) };
+        let own = identity(secret);
+        let key = own.key();
+        let cheat = Cheat::Spoofing(identity(victim).key());
+        Machine { peer: Box::new(Spoofer(CheatingPeer::with_clock(config, own, cheat, Synchronized))), key }
+    }
+
     /// The server, if there is one.
     pub(crate) fn server(&self, players: usize) -> Option<BoxedPeer> {
         let Self::ClientServer(slot) = self else { return None };
@@ -159,6 +172,22 @@ fn key_of(peer: PeerId) -> PublicKey {
     let mut key = PublicKey::default();
     key.0[..4].copy_from_slice(&peer.0.to_be_bytes());
     key
+}
+
+/// A player that claims to be another one.
+struct Spoofer(CheatingPeer<Synchronized>);
+
+impl Endpoint for Spoofer {
+    type Command = NeoCommand;
+    type Event = NeoEvent;
+
+    delegate_endpoint!(self.0);
+}
+
+impl MovePeer for Spoofer {
+    fn session_time(&self, now: LocalTime) -> Option<SessionTime> {
+        self.0.peer().session_time(now)
+    }
 }
 
 /// A baseline that reports, as NEO does, that a peer joined, when it first hears of it.
@@ -200,5 +229,20 @@ impl Endpoint for GreetingPeer {
 impl MovePeer for GreetingPeer {
     fn session_time(&self, now: LocalTime) -> Option<SessionTime> {
         Some(SessionTime::from_nanos(now.as_nanos()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ladder_leads_from_the_thesis_to_ours_one_change_at_a_time() {
+        let ladder = MoveProtocol::ladder();
+        assert_eq!(ladder[0].1, MoveProtocol::thesis(250, 2));
+        assert_eq!(ladder[ladder.len() - 2].1, MoveProtocol::ours());
+        for pair in ladder.windows(2) {
+            assert_ne!(pair[0].1, pair[1].1, "{} changes nothing", pair[1].0);
+        }
     }
 }

@@ -41,6 +41,8 @@ pub enum Cheat {
     Timestamp(Span),
     /// Tells these peers other moves than the rest.
     Inconsistency(Vec<PeerId>),
+    /// Tells these peers other state changes than the rest.
+    TwoChanges(Vec<PeerId>),
     /// Votes for these peers' moves, however late they were.
     Collusion(Vec<PeerId>),
     /// Repeats this peer's commitments and openings as its own.
@@ -194,7 +196,7 @@ impl<C: SessionClock> CheatingPeer<C> {
 
     fn tamper(&self, to: PeerId, channel: Channel, bytes: &mut Vec<u8>) {
         if channel == Channel::Reliable {
-            return self.tamper_control(bytes);
+            return self.tamper_control(to, bytes);
         }
         let original = bytes.clone();
         let Ok(Datagram { update: Some(mut update), clock }) = Datagram::parse(&original) else { return };
@@ -213,11 +215,28 @@ impl<C: SessionClock> CheatingPeer<C> {
         }
     }
 
-    fn tamper_control(&self, bytes: &mut Vec<u8>) {
-        let Cheat::Spoofing(victim) = self.cheat else { return };
-        if let Ok(Control::Hello { session, challenge, .. }) = Control::parse(bytes) {
-            *bytes = Control::Hello { session, key: victim, challenge }.to_bytes();
+    fn tamper_control(&self, to: PeerId, bytes: &mut Vec<u8>) {
+        match (&self.cheat, Control::parse(bytes)) {
+            (Cheat::Spoofing(victim), Ok(Control::Hello { session, challenge, .. })) => {
+                *bytes = Control::Hello { session, key: *victim, challenge }.to_bytes();
+            }
+            (Cheat::TwoChanges(others), Ok(Control::Signed { author, signed }))
+                if others.contains(&to) && author == self.inner.key() =>
+            {
+                if let Some(signed) = self.other_change(signed.statement) {
+                    *bytes = Control::Signed { author, signed }.to_bytes();
+                }
+            }
+            _ => {}
         }
+    }
+
+    /// The other story about a state change.
+    fn other_change(&self, told: Statement) -> Option<Signed> {
+        let Statement::State { stream, number, slot, mut bytes } = told else { return None };
+        bytes.iter_mut().for_each(|byte| *byte ^= 0x55);
+        let statement = Statement::State { stream, number, slot, bytes };
+        Some(Signed::new(&self.identity, self.session, statement))
     }
 
     fn sign(

@@ -145,8 +145,9 @@ pub enum NeoEvent {
         /// The votes for it, and of how many peers.
         votes: (u32, u32),
     },
-    /// A state change, once for each, own ones excepted, in the order of its author's. Concurrent ones of several authors
-    /// come in different orders at different peers: what conflicts, decide by `slot`, then `author`.
+    /// A state change, once for each, in the order of its author's. Of own ones, those that this peer made before it was
+    /// restarted. Concurrent ones of several authors come in different orders at different peers: what conflicts, decide by
+    /// `slot`, then `author`.
     StateChanged {
         /// Who made it.
         author: PublicKey,

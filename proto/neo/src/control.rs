@@ -3,7 +3,7 @@
 use evenkeel_core::{Malformed, Reader, SessionTime, Span, Varint, Wire};
 
 use crate::config::{PEERS_MAX, STATE_LEN_MAX};
-use crate::crypto::{PublicKey, Session, SignatureBytes};
+use crate::crypto::{Chain, PublicKey, Session, SignatureBytes};
 use crate::message::VERSION;
 use crate::proof::{Proof, Signed};
 
@@ -28,6 +28,8 @@ pub(crate) struct Known {
     pub(crate) author: PublicKey,
     pub(crate) stream: u64,
     pub(crate) next: u64,
+    /// What the changes before that were.
+    pub(crate) chain: Chain,
 }
 
 /// A message on the reliable channel.
@@ -96,12 +98,13 @@ impl Wire for Known {
         self.author.emit(bytes);
         Varint(self.stream).emit(bytes);
         Varint(self.next).emit(bytes);
+        self.chain.emit(bytes);
     }
 
     fn parse(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         let author = reader.read()?;
         let (stream, next) = (reader.read::<Varint>()?.0, reader.read::<Varint>()?.0);
-        Ok(Self { author, stream, next })
+        Ok(Self { author, stream, next, chain: reader.read()? })
     }
 }
 

@@ -19,6 +19,15 @@ pub struct PublicKey(pub [u8; 32]);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Commitment(pub [u8; 32]);
 
+/// A hash over all state changes of a stream up to one: peers that were told the same have the same. All zeros: not known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Chain([u8; 16]);
+
+impl Chain {
+    /// That of no changes.
+    pub(crate) const START: Self = Self([1; 16]);
+}
+
 /// An Ed25519 signature.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SignatureBytes(pub [u8; 64]);
@@ -32,6 +41,7 @@ const ECHOED: usize = 16;
 const COMMITMENT: &[u8] = b"evenkeel-neo commitment";
 const ECHO: &[u8] = b"evenkeel-neo echo";
 const NONCE: &str = "evenkeel-neo nonce 2026";
+const CHAIN: &[u8] = b"evenkeel-neo chain";
 const STATEMENT: &[u8] = b"evenkeel-neo statement";
 
 fn short_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,7 +86,7 @@ macro_rules! wire_bytes {
     )*};
 }
 
-wire_bytes!(Session, PublicKey, Commitment, SignatureBytes);
+wire_bytes!(Session, PublicKey, Commitment, SignatureBytes, Chain);
 
 /// A peer's secret: it signs, and draws the nonces of commitments.
 #[derive(Clone)]
@@ -151,6 +161,15 @@ pub(crate) fn commit(
     hasher.update(COMMITMENT).update(&session.0).update(&slot.to_le_bytes()).update(&sender.0);
     hasher.update(nonce).update(bytes);
     Commitment(*hasher.finalize().as_bytes())
+}
+
+/// The chain with one more state change, given as the bytes of its statement.
+pub(crate) fn link(chain: Chain, statement: &[u8]) -> Chain {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(CHAIN).update(&chain.0).update(statement);
+    let mut linked = Chain::default();
+    linked.0.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    linked
 }
 
 /// The echo of commitments that a peer received for a slot. It is keyed by the commitment of the update that carries it,

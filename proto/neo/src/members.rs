@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use evenkeel_core::{LocalTime, PeerId};
 
 use crate::config::PEERS_MAX;
+use crate::control::Known;
 use crate::crypto::{PublicKey, Verifier};
 use crate::tempo::Choice;
 
@@ -16,6 +17,9 @@ pub(crate) const OWN: Seat = PEERS_MAX - 1;
 
 /// Rosters kept of each peer, and own ones: updates that go by an older one may still be on the way.
 const ROSTERS_MAX: usize = 4;
+
+/// The most bytes of state changes that a peer can have saved up to be sent.
+pub(crate) const CREDIT_MAX: usize = 1 << 18;
 
 /// How far a peer has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,6 +59,9 @@ pub(crate) struct Member {
     pub(crate) probe_at: LocalTime,
     /// When it was last told what it lacked.
     pub(crate) answered_at: LocalTime,
+    /// What it said to know, and was sent since, while it lacks more; and how many bytes it may still be sent.
+    pub(crate) owed: Option<Vec<Known>>,
+    pub(crate) credit: usize,
     /// Signed statements that it may still send in this slot: checking them takes time.
     pub(crate) allowance: u32,
 }
@@ -76,6 +83,8 @@ impl Member {
             wish: Choice::STAY,
             probe_at: LocalTime::MIN,
             answered_at: LocalTime::MIN,
+            owed: None,
+            credit: CREDIT_MAX,
             allowance: 64,
         }
     }

@@ -7,7 +7,7 @@ use crate::crypto::{Commitment, Nonce, SignatureBytes};
 use crate::proof::EARLIER_MAX;
 
 /// The first byte of every message: the version of this format.
-pub const VERSION: u8 = 0x30;
+pub const VERSION: u8 = 0x31;
 
 const HAS_UPDATE: u8 = 1;
 const HAS_SIGNATURE: u8 = 2;

@@ -12,6 +12,9 @@ use crate::crypto::{Commitment, PublicKey, Session, SignatureBytes, Verifier};
 /// How many slots before the newest an [earlier commitment](Statement::Commitments) may be.
 pub(crate) const EARLIER_MAX: u8 = 8;
 
+/// State changes of a stream are numbered below this: nobody makes more, and nothing that counts them overflows.
+const NUMBER_MAX: u64 = 1 << 48;
+
 const COMMITMENTS: u8 = 1;
 const STATE: u8 = 2;
 const TEMPO: u8 = 3;
@@ -122,7 +125,7 @@ impl Wire for Statement {
             STATE => {
                 let (stream, number, slot) = (number(reader)?, number(reader)?, number(reader)?);
                 let len = reader.read::<Varint>()?.0;
-                if len > STATE_LEN_MAX as u64 {
+                if len > STATE_LEN_MAX as u64 || number >= NUMBER_MAX {
                     return Err(Malformed::Field);
                 }
                 Ok(Self::State { stream, number, slot, bytes: reader.take(len as usize)?.to_vec() })
@@ -146,6 +149,12 @@ impl Signed {
     pub(crate) fn new(identity: &crate::Identity, session: Session, statement: Statement) -> Self {
         let signature = identity.sign(session, &content(&statement));
         Self { statement, signature }
+    }
+
+    /// About how many bytes it takes to show it.
+    pub(crate) fn size(&self) -> usize {
+        let Statement::State { bytes, .. } = &self.statement else { return 128 };
+        128 + bytes.len()
     }
 
     pub(crate) fn is_valid(&self, session: Session, verifier: &Verifier) -> bool {

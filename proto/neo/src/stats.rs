@@ -27,6 +27,8 @@ pub struct NeoStats {
     pub changes_received: u64,
     /// State changes lost because the peer that had them forgot them before this one could ask.
     pub changes_lost: u64,
+    /// State changes refused because their author has too many streams, or there are too many authors.
+    pub changes_refused: u64,
     /// Times that a vote was for another commitment than the one received here.
     pub disputes: u64,
     /// Peers evicted.

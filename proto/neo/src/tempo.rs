@@ -35,11 +35,11 @@ impl Tempo {
 
     fn slot_at(&self, at: SessionTime) -> u64 {
         let elapsed = (at - self.start).as_nanos().max(0);
-        self.first + (elapsed / self.slot_len().as_nanos()) as u64
+        self.first.saturating_add((elapsed / self.slot_len().as_nanos()) as u64)
     }
 
     fn round_of(&self, slot: u64) -> u64 {
-        self.round_number + slot.saturating_sub(self.first) / u64::from(self.depth)
+        self.round_number.saturating_add(slot.saturating_sub(self.first) / u64::from(self.depth))
     }
 }
 

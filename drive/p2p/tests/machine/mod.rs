@@ -24,6 +24,8 @@ pub(crate) struct Chatter {
     outbox: VecDeque<(PeerId, Channel, Vec<u8>)>,
     next: Option<LocalTime>,
     now: LocalTime,
+    /// Whether it sends what cannot be, too.
+    pub(crate) is_rude: bool,
     /// Times that a peer joined.
     pub(crate) joins: u32,
     /// The shortest time until a datagram came back.
@@ -88,6 +90,11 @@ impl Endpoint for Chatter {
         if self.next.is_some_and(|next| next <= now) {
             let ping = [&[PING][..], &now.as_nanos().to_le_bytes()].concat();
             self.outbox.extend(self.peers.keys().map(|peer| (*peer, Channel::Datagram, ping.clone())));
+            if self.is_rude {
+                self.outbox.extend(
+                    self.peers.keys().flat_map(|peer| (0..4).map(|_| (*peer, Channel::Datagram, vec![PONG]))),
+                );
+            }
             self.next = Some(now + EVERY);
         }
     }

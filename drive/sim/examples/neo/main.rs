@@ -209,6 +209,8 @@ fn many_games(count: u64) {
         let report = games::play(seed);
         sum.played += report.played;
         sum.unused += report.unused;
+        sum.shared += report.shared;
+        sum.split += report.split;
         sum.changes += report.changes;
         sum.cheaters += report.cheaters;
         sum.caught += report.caught;
@@ -218,7 +220,7 @@ fn many_games(count: u64) {
         sum.partitions += report.partitions;
         sum.crashes += report.crashes;
         sum.clock_steps += report.clock_steps;
-        if (seed + 1) % 500 == 0 {
+        if (seed + 1).is_multiple_of(500) {
             println!("{} games: {sum:?}", seed + 1);
         }
     }

@@ -1,7 +1,9 @@
 //! Each cheat, written as the cheater would, and what it gets.
 
+use std::collections::BTreeMap;
+
 use evenkeel_core::{PeerId, Span};
-use evenkeel_neo::{Cheat, NeoConfig, NeoEvent, Proof, Session, UnusedReason};
+use evenkeel_neo::{Cheat, NeoCommand, NeoConfig, NeoEvent, Proof, Quorum, Session, UnusedReason};
 use evenkeel_sim::NodeId;
 
 use crate::table::{Table, millis};
@@ -45,11 +47,26 @@ fn an_honest_peer_is_played() {
 #[test]
 fn look_ahead_is_too_late_for_every_slot() {
     let victim = PeerId(1);
-    let table = table(5, Cheat::LookAhead(victim));
-    // The cheater did what it wanted: it made the victim's moves, for their slots.
-    let (played, unused) = fate(&table);
+    let protected = table(5, Cheat::LookAhead(victim));
+    let (played, unused) = fate(&protected);
     assert_eq!(played, 0, "{unused} unused");
     assert!(unused > 100, "{unused} unused");
+    // The cheater does what it wants: where late commitments are accepted, it makes the victim's moves, for their slots.
+    let config = NeoConfig { quorum: Quorum::ShareOfAll(0), patience: Span::from_millis(1_000), ..config() };
+    let mut cheats = vec![Cheat::None; 5];
+    cheats[0] = Cheat::LookAhead(victim);
+    let mut open = Table::plain(1, &config, cheats, 20, 0.01);
+    open.play_until(1_000 * SECONDS);
+    let moves = |from: PeerId| -> BTreeMap<u64, Vec<u8>> {
+        let played = open.events.iter().filter_map(|(_, _, event)| match event {
+            NeoEvent::Played(made) if made.from == from => Some((made.slot, made.bytes.clone())),
+            _ => None,
+        });
+        played.collect()
+    };
+    let (cheated, copied) = (moves(CHEATER), moves(victim));
+    let same = cheated.iter().filter(|(slot, bytes)| copied.get(slot) == Some(bytes)).count();
+    assert!(cheated.len() > 50 && same * 4 > cheated.len() * 3, "{same} of {} are copies", cheated.len());
 }
 
 #[test]
@@ -106,6 +123,26 @@ fn two_stories_are_proved_and_nobody_plays_both() {
             let same = Proof { second: copy.first.clone(), ..copy };
             assert!(!same.is_valid(config().session), "one statement is no contradiction");
         }
+    }
+}
+
+#[test]
+fn two_state_changes_of_one_number_are_proved() {
+    for fooled in [vec![PeerId(2)], vec![PeerId(1), PeerId(3), PeerId(5)]] {
+        let mut cheats = vec![Cheat::None; 6];
+        cheats[0] = Cheat::TwoChanges(fooled.clone());
+        let mut table = Table::plain(1, &config(), cheats, 20, 0.01);
+        for second in 2..12 {
+            table.play_until(1_000 * second);
+            table.act(0, NeoCommand::ChangeState(vec![second as u8; 4]));
+            table.act(1, NeoCommand::ChangeState(vec![second as u8; 5]));
+        }
+        table.play_until(14_000);
+        let (key, evicted) = (table.node(0).key(), table.evicted());
+        for node in 1..6 {
+            assert!(evicted.contains(&(NodeId(node), key)), "{node} believes the cheater, {fooled:?} fooled");
+        }
+        assert_eq!(evicted.iter().filter(|(_, culprit)| *culprit != key).count(), 0);
     }
 }
 

@@ -18,6 +18,10 @@ const QUIET: i64 = 6_500;
 pub(crate) struct GameReport {
     pub(crate) played: u64,
     pub(crate) unused: u64,
+    /// Moves of honest peers on which honest peers decided, two or more on each, and those of them that some of these played
+    /// and others gave up.
+    pub(crate) shared: u64,
+    pub(crate) split: u64,
     pub(crate) changes: u64,
     /// Cheaters, and those of them that were evicted.
     pub(crate) cheaters: u64,
@@ -193,6 +197,7 @@ fn check_evictions(seed: u64, table: &Table, plan: &Plan, report: &mut GameRepor
 
 fn check_moves(seed: u64, table: &Table, plan: &Plan, report: &mut GameReport) {
     let mut moves: BTreeMap<(bool, u64, PeerId), &[u8]> = BTreeMap::new();
+    let mut fates: BTreeMap<(bool, u64, PeerId), (u64, u64)> = BTreeMap::new();
     for (at, node, event) in table.events.iter().filter(|(_, node, _)| is_honest(plan, *node)) {
         // While a partition keeps honest peers from talking, a cheater between them can tell each side another story.
         let is_apart = |(begin, end, size): (i64, i64, usize)| {
@@ -204,10 +209,22 @@ fn check_moves(seed: u64, table: &Table, plan: &Plan, report: &mut GameReport) {
                 let known = moves.entry((side, made.slot, made.from)).or_insert(&made.bytes);
                 assert_eq!(*known, &made.bytes[..], "game {seed}: {node:?} played another move than others");
                 report.played += 1;
+                fates.entry((side, made.slot, made.from)).or_default().0 += 1;
             }
-            NeoEvent::Unused { .. } => report.unused += 1,
+            NeoEvent::Unused { slot, from, .. } => {
+                report.unused += 1;
+                fates.entry((side, *slot, *from)).or_default().1 += 1;
+            }
             _ => {}
         }
+    }
+    let shared = fates
+        .iter()
+        .filter(|((_, _, from), (played, given_up))| is_honest(plan, NodeId(from.0)) && played + given_up > 1)
+        .map(|(_, fate)| *fate);
+    for (played, given_up) in shared {
+        report.shared += 1;
+        report.split += u64::from(played > 0 && given_up > 0);
     }
 }
 

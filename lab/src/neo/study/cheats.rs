@@ -30,6 +30,7 @@ fn cheats() -> Vec<(&'static str, Vec<Role>)> {
         ("suppress-correct", vec![Role::Suppressing]),
         ("inconsistency", vec![Role::TwoFaced]),
         ("replay", vec![Role::Replaying]),
+        ("spoofing", vec![Role::Spoofing]),
         ("collusion: 3 of 8, 250 ms late", vec![late(250); 3]),
     ]
 }

@@ -50,7 +50,7 @@ fn location(grid: &ThesisGrid) -> Chart<'static> {
                 four.at(grid, 62.5).in_words(1)
             ),
             exceeds(four.at(grid, 50.0), four.at(grid, 62.5)),
-            Verdict::Fails,
+            Verdict::Holds,
         )
         .at("5.1.3 and 5.2.1")
         .add(
@@ -86,7 +86,7 @@ fn unused(grid: &ThesisGrid) -> Chart<'static> {
             "With 4 clients about 35 % of the updates are unused at 50 ms.",
             format!("{} %", at_50.in_words(1)),
             about(&[at_50], &[35.0]),
-            Verdict::Fails,
+            Verdict::Holds,
         )
         .add(
             "Above 100 ms under 10 % are unused in all cases.",
@@ -128,10 +128,10 @@ fn latency(grid: &ThesisGrid) -> Chart<'static> {
         .add(
             "Round length and depth do not change the latency.",
             format!("{} ms at 50 ms, {} ms above", four.at(grid, 50.0).in_words(1), in_words(&values, 1))
-                + "; read as: from 125 ms on. Our latencies are those of used updates, which below are the quick ones",
+                + "; read as: from 250 ms on. Our latencies are those of used updates, which below are the quick ones",
             Judgement::read(
                 level(&[vec![four.at(grid, 50.0)], values.clone()].concat(), SAME),
-                level(&values, SAME),
+                level(&values[1..], SAME),
             ),
             Verdict::Differs,
         );

@@ -13,7 +13,7 @@ use crate::command::NeoEvent;
 use crate::config::DEPTH_MAX;
 use crate::control::{Control, ToldTempo};
 use crate::crypto::PublicKey;
-use crate::members::{Member, Seat};
+use crate::members::{Member, OWN, Seat};
 use crate::proof::{Proof, Signed, Statement};
 use crate::tempo::{Choice, DEEPER, HALF_AS_DEEP, LONGER, SHORTER};
 
@@ -148,11 +148,19 @@ impl<C: SessionClock> NeoPeer<C> {
             return;
         }
         self.ballots.votes.insert(author, signed);
-        let is_for = |signed: &&Signed| matches!(signed.statement, Statement::Tempo { choice: other, .. } if other == choice);
-        let count = self.ballots.votes.values().filter(is_for).count();
+        let is_for = |signed: &Signed| matches!(signed.statement, Statement::Tempo { choice: other, .. } if other == choice);
+        let votes =
+            self.ballots.votes.iter().filter(|(author, signed)| is_for(signed) && self.has_vote(author));
+        let count = votes.count();
         if self.is_majority(count) {
             self.adopt_choice(ballot, Choice(choice));
         }
+    }
+
+    /// Whether a key's vote counts: those of peers that have left, or are silent, do not.
+    fn has_vote(&self, key: &PublicKey) -> bool {
+        let seat = self.members.seat_by_key(key);
+        seat.is_some_and(|seat| seat == OWN || self.members.get(seat).is_some_and(Member::is_present))
     }
 
     fn is_majority(&self, count: usize) -> bool {
@@ -206,21 +214,61 @@ impl<C: SessionClock> NeoPeer<C> {
     /// Hears which tempo another peer has adopted.
     pub(super) fn hear_tempo(&mut self, seat: Seat, told: ToldTempo) {
         let key = self.members.get(seat).and_then(Member::proved).map(|(key, _)| *key);
-        let (Some(range), Some(key)) = (self.config.adaptation, key) else { return };
-        let is_sane = range.round_min <= told.round
-            && told.round <= range.round_max
-            && (1..=range.depth_max.min(DEPTH_MAX)).contains(&u32::from(told.depth));
-        if !is_sane || told.ballot <= self.ballots.adopted {
-            return;
-        }
+        let Some(key) = key.filter(|_| self.is_plausible(&told)) else { return };
         self.ballots.told.insert(key, told);
         let members = &self.members;
         self.ballots.told.retain(|key, _| members.seat_by_key(key).is_some());
-        let agreeing = self.ballots.told.values().filter(|other| **other == told).count();
-        // A newcomer has no say: it goes by the others.
-        let is_new = self.own.first.is_none_or(|first| self.own.next == first);
-        if self.is_majority(agreeing) || (is_new && 2 * agreeing > self.ballots.told.len()) {
+        // A newcomer has no say. It hears everybody before it goes by the others.
+        if told.ballot > self.ballots.adopted
+            && !self.is_beginning()
+            && self.is_majority(self.count_telling(&told))
+        {
             self.adopt(told);
         }
+    }
+
+    /// Whether this peer has not yet made a move.
+    fn is_beginning(&self) -> bool {
+        self.own.first.is_none_or(|first| self.own.next == first)
+    }
+
+    fn count_telling(&self, told: &ToldTempo) -> usize {
+        self.ballots.told.iter().filter(|(key, other)| *other == told && self.has_vote(key)).count()
+    }
+
+    /// Goes by the tempo that most of those who are present told, before the first own move. Returns whether there is one.
+    pub(super) fn begin_with_tempo(&mut self) -> bool {
+        if !self.is_beginning() {
+            return false;
+        }
+        let others = self.members.present().count();
+        let most = self.ballots.told.values().find(|told| 2 * self.count_telling(told) > others).copied();
+        let Some(told) = most.filter(|told| told.ballot != self.ballots.adopted) else { return false };
+        self.adopt(told);
+        // What was filed under the first tempo's slots is of no use.
+        self.slots.clear();
+        true
+    }
+
+    /// Whether a session can have come to such a tempo: its slots and rounds have lasted since the session's time 0, and none
+    /// was shorter or longer than is possible.
+    fn is_plausible(&self, told: &ToldTempo) -> bool {
+        let Some(range) = self.config.adaptation else { return false };
+        let is_in_range = range.round_min <= told.round
+            && told.round <= range.round_max
+            && (1..=range.depth_max.min(DEPTH_MAX)).contains(&u32::from(told.depth));
+        let (shortest, longest) =
+            (range.round_min.min(self.config.round), range.round_max.max(self.config.round));
+        let deepest = range.depth_max.max(self.config.depth).min(DEPTH_MAX);
+        let start = told.start.as_nanos();
+        let fits = |count: u64, least: i64, most: i64| {
+            let (count, start) = (i128::from(count), i128::from(start));
+            count * i128::from(least) <= start && start <= (count + 1) * i128::from(most)
+        };
+        let slot_min = (shortest.as_nanos() / i64::from(deepest)).max(1);
+        is_in_range
+            && start >= 0
+            && fits(told.round_number, shortest.as_nanos(), longest.as_nanos())
+            && fits(told.first, slot_min, longest.as_nanos())
     }
 }

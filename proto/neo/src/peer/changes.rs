@@ -7,7 +7,7 @@ use crate::command::NeoEvent;
 use crate::config::STATE_LEN_MAX;
 use crate::control::{Control, Known};
 use crate::crypto::PublicKey;
-use crate::members::{Member, Seat};
+use crate::members::{CREDIT_MAX, Member, Seat};
 use crate::proof::{Proof, Signed, Statement};
 use crate::streams::Taken;
 
@@ -15,6 +15,10 @@ use crate::streams::Taken;
 const TELL_EVERY: Span = Span::from_secs(2);
 /// How often it does while it knows that something is missing.
 const ASK_EVERY: Span = Span::from_millis(500);
+
+/// Bytes of state changes that a peer is sent at a time, and that it gets credit for in a slot.
+const PAID_MAX: usize = 1 << 14;
+const CREDIT_PER_SLOT: usize = 1 << 10;
 
 impl<C: SessionClock> NeoPeer<C> {
     pub(super) fn change_state(&mut self, bytes: Vec<u8>) {
@@ -26,7 +30,7 @@ impl<C: SessionClock> NeoPeer<C> {
         let number = self.streams.next_own(self.key, stream);
         let statement = Statement::State { stream, number, slot, bytes: bytes.clone() };
         let signed = Signed::new(&self.identity, self.config.session, statement);
-        self.streams.keep_own(self.key, stream, signed.clone());
+        self.streams.keep_own(self.key, stream, &signed);
         self.stats.changes_sent += 1;
         self.send_to_all(&Control::Signed { author: self.key, signed });
         self.push_event(NeoEvent::StateSent { slot, bytes });
@@ -37,7 +41,7 @@ impl<C: SessionClock> NeoPeer<C> {
         let is_present = |key: &PublicKey| members.seat_by_key(key).is_some();
         match self.streams.take(self.now, author, signed.clone(), is_present) {
             Taken::Next => self.deliver_changes(),
-            Taken::Known => {}
+            Taken::Known | Taken::Refused => {}
             Taken::Early => {
                 if let Some(peer) = self.peer_in(from).filter(|_| self.asked_at + ASK_EVERY <= self.now) {
                     self.asked_at = self.now;
@@ -60,18 +64,51 @@ impl<C: SessionClock> NeoPeer<C> {
         }
     }
 
-    /// Sends a peer what it lacks.
-    pub(super) fn tell_beyond(&mut self, seat: Seat, known: &[Known]) {
+    /// A peer says what it knows: it is sent what it lacks, and the changes of authors that told it others than this peer. The
+    /// first of those that it has another one of is the proof.
+    pub(super) fn tell_beyond(&mut self, seat: Seat, mut known: Vec<Known>) {
         let Some(member) = self.members.get_mut(seat) else { return };
         if member.answered_at + Span::from_millis(100) > self.now {
             return;
         }
         member.answered_at = self.now;
+        for known in &mut known {
+            if self.streams.differs(known) && !self.evicted.contains_key(&known.author) {
+                self.stats.disputes += 1;
+                known.next = 0;
+            }
+        }
+        if let Some(member) = self.members.get_mut(seat) {
+            member.owed = Some(known);
+        }
+        self.pay(seat);
+    }
+
+    /// Sends a peer some of what it lacks: as much as it has credit for, and the rest in later slots.
+    fn pay(&mut self, seat: Seat) {
+        let Some(member) = self.members.get_mut(seat) else { return };
+        let Some(mut owed) = member.owed.take() else { return };
+        let lacking = self.streams.beyond(&mut owed, member.credit.min(PAID_MAX));
+        let size: usize = lacking.iter().map(|(_, signed)| signed.size()).sum();
+        member.credit = member.credit.saturating_sub(size);
+        if !lacking.is_empty() || member.credit == 0 {
+            member.owed = Some(owed);
+        }
         let peer = member.peer;
-        let lacking = self.streams.beyond(known);
-        let lacking: Vec<Control> =
-            lacking.map(|(author, signed)| Control::Signed { author, signed: signed.clone() }).collect();
-        lacking.iter().for_each(|control| self.send(peer, control));
+        for (author, signed) in lacking {
+            self.send(peer, &Control::Signed { author, signed });
+        }
+    }
+
+    /// Sends everybody more of what it lacks. Called once per slot.
+    fn review_owed(&mut self) {
+        let seats: Vec<Seat> = self.members.iter().map(|(seat, _)| seat).collect();
+        for seat in seats {
+            if let Some(member) = self.members.get_mut(seat) {
+                member.credit = (member.credit + CREDIT_PER_SLOT).min(CREDIT_MAX);
+            }
+            self.pay(seat);
+        }
     }
 
     /// Tells everybody what is known here, so that they send what is not.
@@ -81,6 +118,7 @@ impl<C: SessionClock> NeoPeer<C> {
 
     /// Tells one peer after the other what is known here. Called once per slot.
     pub(super) fn review_streams(&mut self) {
+        self.review_owed();
         let has_gap = self.streams.review(self.now);
         self.deliver_changes();
         let pause = if has_gap { ASK_EVERY } else { TELL_EVERY };
@@ -90,8 +128,8 @@ impl<C: SessionClock> NeoPeer<C> {
         self.asked_at = self.now;
         let peers: Vec<_> = self.members.present().map(|(_, member): (Seat, &Member)| member.peer).collect();
         if !peers.is_empty() {
-            let turn = (self.stats.committed as usize / 8) % peers.len();
-            self.send(peers[turn], &Control::Have { known: self.streams.known() });
+            self.turn = self.turn.wrapping_add(1);
+            self.send(peers[self.turn % peers.len()], &Control::Have { known: self.streams.known() });
         }
     }
 }

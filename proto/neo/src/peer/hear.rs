@@ -76,6 +76,22 @@ impl<C: SessionClock> NeoPeer<C> {
         for block in &update.votes {
             self.hear_votes(seat, update, block);
         }
+        self.decide_after(update);
+    }
+
+    /// Decides the slots that an update said something about, once all of it was read: the thesis looks at a slot only when
+    /// a round is complete, and must not miss the votes and the opening in the update that completed it.
+    fn decide_after(&mut self, update: &Update<'_>) {
+        let lag = match self.config.processing {
+            Processing::Quorum => {
+                let votes = update.votes.iter().map(|block| u64::from(block.lag));
+                let openings = update.openings.iter().map(|opening| u64::from(opening.lag));
+                let signed = update.signature.map(|(back, _)| u64::from(back));
+                votes.chain(openings).chain(signed).max().unwrap_or(0)
+            }
+            Processing::RoundEnd => 2 * u64::from(self.schedule.of(update.slot).depth) + 1,
+        };
+        (update.slot.saturating_sub(lag)..=update.slot).for_each(|slot| self.decide(slot));
     }
 
     fn hear_commitment(&mut self, seat: Seat, update: &Update<'_>, arrived: SessionTime) {
@@ -99,11 +115,6 @@ impl<C: SessionClock> NeoPeer<C> {
             self.ballots.note_delay(delay, !is_in_time);
         }
         self.commitment_known(update.slot, seat);
-        if self.config.processing == Processing::RoundEnd {
-            // Its arrival may have completed the round that opens earlier moves.
-            let earlier = update.slot.saturating_sub(2 * u64::from(self.schedule.of(update.slot).depth) + 1);
-            (earlier..update.slot).for_each(|slot| self.decide(slot));
-        }
     }
 
     /// Looks again at what waited for a commitment.
@@ -113,7 +124,6 @@ impl<C: SessionClock> NeoPeer<C> {
         for voter in different {
             self.dispute(voter, slot);
         }
-        self.decide(slot);
     }
 
     fn hear_opening(&mut self, seat: Seat, slot: u64, nonce: &[u8; 8], opened: Opened) {
@@ -174,6 +184,5 @@ impl<C: SessionClock> NeoPeer<C> {
         if is_different {
             self.dispute(voter, slot);
         }
-        self.decide(slot);
     }
 }

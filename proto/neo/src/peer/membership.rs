@@ -8,7 +8,7 @@ use super::{NeoPeer, PROOFS_MAX};
 use crate::command::{Departure, NeoEvent};
 use crate::control::Control;
 use crate::crypto::{PublicKey, SignatureBytes, Verifier};
-use crate::members::{OWN, Seat, Stage};
+use crate::members::{Member, OWN, Seat, Stage};
 use crate::proof::Proof;
 
 /// What an answer signs: a label that no [statement](crate::Statement) begins with, both keys and the number.
@@ -58,11 +58,23 @@ impl<C: SessionClock> NeoPeer<C> {
         self.decide_all();
     }
 
-    /// Tells everybody whom this peer hears, if that changed.
-    pub(super) fn tell_roster(&mut self) {
-        if self.members.renew_roster() {
-            self.send_to_all(&self.roster());
+    /// Tells those with whom this peer exchanges updates whom it hears, if that changed. Others need it when they are near.
+    /// Returns whether it did.
+    pub(super) fn tell_roster(&mut self) -> bool {
+        let is_new = self.members.renew_roster();
+        if is_new {
+            let roster = self.roster();
+            let near =
+                |member: &Member| member.proved().is_some() && (member.is_reached || member.is_reaching);
+            let near: Vec<PeerId> = self
+                .members
+                .iter()
+                .filter(|(_, member)| near(member))
+                .map(|(_, member)| member.peer)
+                .collect();
+            near.into_iter().for_each(|peer| self.send(peer, &roster));
         }
+        is_new
     }
 
     fn roster(&self) -> Control {
@@ -85,7 +97,7 @@ impl<C: SessionClock> NeoPeer<C> {
             Control::Answer { .. } => self.admit(seat),
             Control::Roster { version, keys } => self.members.take_roster(seat, version, keys),
             Control::Signed { author, signed } => self.hear_signed(seat, author, signed),
-            Control::Have { known } => self.tell_beyond(seat, &known),
+            Control::Have { known } => self.tell_beyond(seat, known),
             Control::Ask { slot } => self.show_slot(seat, slot),
             Control::Proof(proof) => self.evict(*proof),
             Control::Reach { is_in } => {
@@ -93,8 +105,7 @@ impl<C: SessionClock> NeoPeer<C> {
                     member.is_reaching = is_in;
                     member.since = None;
                 }
-                self.tell_roster();
-                self.decide_all();
+                self.has_new_reach = true;
             }
             Control::Tempo(told) => self.hear_tempo(seat, told),
             Control::Tell { bytes } => self.push_event(NeoEvent::Told { from, bytes }),
@@ -173,10 +184,8 @@ impl<C: SessionClock> NeoPeer<C> {
             member.heard = now;
         }
         self.push_event(NeoEvent::Joined { peer, key });
-        if !self.members.renew_roster() {
+        if !self.tell_roster() {
             self.send(peer, &self.roster());
-        } else {
-            self.send_to_all(&self.roster());
         }
         self.send(peer, &Control::Have { known: self.streams.known() });
         self.tell_tempo(peer);
@@ -226,6 +235,14 @@ impl<C: SessionClock> NeoPeer<C> {
         self.tell_known();
     }
 
+    /// Renews the roster after others said whether they send updates. Called once per slot: they may say it often.
+    pub(super) fn review_reach(&mut self) {
+        if std::mem::take(&mut self.has_new_reach) {
+            self.tell_roster();
+            self.decide_all();
+        }
+    }
+
     /// A peer that was silent is heard again.
     pub(super) fn welcome_back(&mut self, seat: Seat) {
         let Some(member) = self.members.get_mut(seat).filter(|member| member.stage == Stage::Silent) else {
@@ -256,6 +273,12 @@ impl<C: SessionClock> NeoPeer<C> {
             }
         }
         self.interest = Some(interest);
-        told.into_iter().for_each(|(peer, is_in)| self.send(peer, &Control::Reach { is_in }));
+        let roster = self.roster();
+        for (peer, is_in) in told {
+            self.send(peer, &Control::Reach { is_in });
+            if is_in {
+                self.send(peer, &roster);
+            }
+        }
     }
 }

@@ -34,6 +34,8 @@ mod endpoint;
 mod hear;
 mod membership;
 mod speak;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 use ballots::Ballots;
@@ -97,9 +99,13 @@ pub struct NeoPeer<C = MedianClock> {
     events: VecDeque<NeoEvent>,
     stats: NeoStats,
     challenges: u64,
+    /// Whether somebody began or stopped to send updates since the last slot, so that the roster may have to be renewed.
+    has_new_reach: bool,
     has_left: bool,
     /// When gaps of state changes were last asked for.
     asked_at: LocalTime,
+    /// How many peers were told in turn what is known here.
+    turn: usize,
 }
 
 impl NeoPeer<MedianClock> {
@@ -140,8 +146,10 @@ impl<C: SessionClock> NeoPeer<C> {
             events: VecDeque::new(),
             stats: NeoStats::default(),
             challenges: 0,
+            has_new_reach: false,
             has_left: false,
             asked_at: LocalTime::MIN,
+            turn: 0,
         }
     }
 
@@ -160,7 +168,7 @@ impl<C: SessionClock> NeoPeer<C> {
     /// What was counted so far.
     #[must_use]
     pub fn stats(&self) -> NeoStats {
-        NeoStats { changes_lost: self.streams.lost, ..self.stats }
+        NeoStats { changes_lost: self.streams.lost, changes_refused: self.streams.refused, ..self.stats }
     }
 
     /// The peers that take part now, with their keys.

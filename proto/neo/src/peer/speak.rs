@@ -33,11 +33,18 @@ impl<C: SessionClock> NeoPeer<C> {
         if self.schedule.begin(self.own.next) - SLACK > at {
             return;
         }
+        if self.begin_with_tempo() {
+            let first = self.schedule.slot_at(at) + 1;
+            self.own.first = Some(first);
+            self.own.next = first;
+            return;
+        }
         // The current slot, which is a later one if the clock jumped: an update that is sure to be late is not sent.
         let slot = self.schedule.slot_at(at + SLACK).max(self.own.next);
         self.stats.skipped += slot - self.own.next;
         self.own.next = slot + 1;
         self.review_silence();
+        self.review_reach();
         self.review_streams();
         self.review_ballots(slot);
         let common = self.make_move(slot, at);

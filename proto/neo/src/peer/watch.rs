@@ -54,7 +54,10 @@ impl<C: SessionClock> NeoPeer<C> {
         author: &PublicKey,
         signed: &Signed,
     ) -> Result<(), Rejected> {
-        if *author == self.key {
+        // What this peer changed before it was restarted is news to it; nothing else of its own is.
+        let is_earlier = |stream: &u64| self.own.first.is_none_or(|first| first != *stream);
+        let is_news = matches!(&signed.statement, Statement::State { stream, .. } if is_earlier(stream));
+        if *author == self.key && !is_news {
             return Err(Rejected::Unexpected);
         }
         let session = self.config.session;
@@ -82,7 +85,11 @@ impl<C: SessionClock> NeoPeer<C> {
         let Some(seat) = self.members.seat_by_key(&author).filter(|seat| *seat != OWN) else { return };
         match signed.statement {
             Statement::Tempo { .. } => self.hear_ballot(author, signed),
-            _ => self.hear_commitment_signed(seat, signed),
+            _ => {
+                let slots: Vec<u64> = signed.statement.commitments().map(|(slot, _)| slot).collect();
+                self.hear_commitment_signed(seat, signed);
+                slots.into_iter().for_each(|slot| self.decide(slot));
+            }
         }
     }
 
