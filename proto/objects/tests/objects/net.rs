@@ -266,16 +266,7 @@ impl Net {
         self.seats[seat].machine.objects().map(|(id, ..)| id).collect()
     }
 
-    /// Whether every player has exactly what it has in scope, as the server has it, and the owner, too.
-    pub(crate) fn is_settled(&self) -> bool {
-        let mut here = (0..self.seats.len()).filter(|seat| self.seats[*seat].is_here);
-        here.all(|seat| {
-            let seen = self.in_scope(seat);
-            self.known(seat) == seen && seen.iter().all(|id| self.copy(seat, *id) == self.original(*id))
-        })
-    }
-
-    /// Asserts that.
+    /// Asserts that every player has exactly what it has in scope, as the server has it, and the owner, too.
     pub(crate) fn assert_settled(&self) {
         for seat in (0..self.seats.len()).filter(|seat| self.seats[*seat].is_here) {
             let seen = self.in_scope(seat);
