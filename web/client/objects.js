@@ -394,6 +394,7 @@ export class Objects {
     this.#lives += 1;
     this.#replicas[slot] = { id: entry.id, created: this.#sent + 1, dirty: 0, life: this.#lives };
     entry.up = slot;
+    entry.written = 0;
     const writer = this.#begin(isAdopted ? TAGS.adopt : TAGS.create);
     writer.varint53(slot);
     writer.u32(entry.id);
@@ -545,7 +546,6 @@ export class Objects {
     entry.down = slot;
     this.#copies.set(slot, { id, created: this.#received, newest: fields.map(() => 0) });
     if (entry.up === null && this.#isMine(entry)) {
-      entry.written = 0;
       this.#announce(entry, true);
     }
   }
@@ -567,7 +567,6 @@ export class Objects {
     if (entry === undefined) return;
     entry.owner = owner;
     if (this.#isMine(entry) && entry.up === null) {
-      entry.written = 0;
       this.#announce(entry, true);
     } else if (!this.#isMine(entry) && entry.up !== null) {
       this.#drop(entry, 1);

@@ -122,6 +122,7 @@ impl ObjectPeer {
         if !link.is_greeted {
             return;
         }
+        entry.written = FieldSet::NONE;
         let created = link.next_reliable();
         let fields = entry.kind.written_by(Writer::Owner);
         let Some(slot) = link.replicas.open(place, fields, created, 1.0) else { return };

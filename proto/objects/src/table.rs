@@ -15,7 +15,8 @@ pub(crate) struct Entry {
     pub(crate) kind: &'static ObjectKind,
     pub(crate) owner: Owner,
     pub(crate) values: Vec<Value>,
-    /// At a player: the fields it wrote since it became the owner. What the server says of them is older.
+    /// At a player: the fields it wrote since it told the server of the object, or became the owner. What the server says
+    /// of them is older.
     pub(crate) written: FieldSet,
     /// The slot under which this side tells its owner's fields upwards, or is told them at the server.
     pub(crate) upward: Option<u32>,
@@ -27,6 +28,8 @@ pub(crate) struct Entry {
     pub(crate) charged_to: Option<PeerId>,
     /// At the server: whether its owner is away and may come back.
     pub(crate) is_held: bool,
+    /// At the server: whether its owner is back, and what it tells of it again counts.
+    pub(crate) is_returning: bool,
     /// At the server: who has it in scope, and their slots.
     pub(crate) watchers: Vec<(PeerId, u32)>,
 }
@@ -51,6 +54,7 @@ impl Entry {
             position: None,
             charged_to: None,
             is_held: false,
+            is_returning: false,
             watchers: Vec::new(),
         }
     }

@@ -30,7 +30,7 @@ use crate::receiver::placement::Placement;
 pub const IN_FLIGHT_MAX: usize = 512;
 
 /// Reported arrivals that wait for the exported path to become known, per account. When full, the oldest is settled as if it
-/// were. Every estimate walks along them, so an owner whose vectors are always late must not be able to pile them up.
+/// were, which counts as an estimate. Every estimate walks along them, so an owner whose vectors are always late must not be able to pile them up.
 pub const ARRIVALS_MAX: usize = 32;
 
 /// A DR vector on its way to a receiver.

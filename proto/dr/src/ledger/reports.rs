@@ -70,7 +70,9 @@ impl ErrorLedger {
         let (track, link) = (&mut tracks[slot.track], links.at_mut(slot.link));
         let outlook = link.outlook_if_credible(now, *placement);
         let mut account = AccountMut::new(&mut track.pairs, &mut link.messages, slot.link);
-        link.settled += account.settle(&track.history, &outlook, reported, growth);
+        let (grown, estimated) = account.settle(&track.history, &outlook, reported, growth);
+        link.settled += grown;
+        self.estimated += estimated;
         growth.owe(slot);
         if account.read().is_near(&track.history, now) && !growth.is_full() {
             return account.show();

@@ -98,3 +98,24 @@ fn reused_slot_gets_a_new_account_id() {
     assert!(ledger.id(again) != id && id > 0);
     assert_eq!(ledger.account(again).last_sent(), None);
 }
+
+#[test]
+fn arrivals_that_cannot_wait_for_the_exported_path_are_counted_as_estimated() {
+    let mut ledger = ErrorLedger::new(Placement::Global, None);
+    ledger.join(RECEIVER);
+    ledger.introduce(Some(PeerId(9)), &frame(0, 0), Threshold::default());
+    let slot = ledger.open_pair(Life { entity: EntityId(0), first: DrSeq(0) }, RECEIVER, at(0));
+    let link = ledger.link(RECEIVER).expect("it is here");
+    let mut arrive = |seq: u32| {
+        ledger.record(&frame(0, seq), at(seq));
+        ledger.dispatch(slot, Dispatch { seq: DrSeq(seq), sent: at(seq) }, seq);
+        let arrival = Arrival { entity: EntityId(0), seq: DrSeq(seq), at: at(seq), nonce: seq };
+        ledger.report(link, arrival, at(seq)).expect("it was sent");
+        ledger.estimated()
+    };
+    assert_eq!(arrive(0), 0);
+    // The vector 1 has not reached the relay, so nobody knows yet what was exported from then on.
+    let waiting = 2..2 + ARRIVALS_MAX as u32;
+    assert!(waiting.clone().all(|seq| arrive(seq) == 0), "they wait");
+    assert_eq!((waiting.end..waiting.end + 3).map(arrive).collect::<Vec<_>>(), [1, 2, 3]);
+}

@@ -2,7 +2,7 @@
 
 use evenkeel_core::{PeerId, Vec3};
 
-use super::{ObjectRoom, ObjectRoomEvent};
+use super::{ENDED_MAX, ObjectRoom, ObjectRoomEvent};
 use crate::message::{Denied, Frame, Gone, PacketHead, SLOTS_MAX};
 use crate::object::{FieldSet, ObjectId, Owner, Value};
 use crate::schema::{Object, Writer};
@@ -84,6 +84,7 @@ impl ObjectRoom {
         self.conceal_from_all(place, Gone::Destroyed);
         let Some(entry) = self.table.remove(place) else { return false };
         self.release(&entry);
+        self.bury(&entry);
         self.discharge(entry.charged_to);
         self.push_event(ObjectRoomEvent::Destroyed { object });
         true
@@ -92,8 +93,24 @@ impl ObjectRoom {
     /// What an owner told of an object counts no more.
     fn release(&mut self, entry: &Entry) {
         let Some(player) = entry.owner.player().and_then(|owner| self.players.get_mut(owner)) else { return };
-        if let (Some(link), Some(slot)) = (&mut player.link, entry.upward) {
+        if let (Some(link), Some(slot)) = (&mut player.link, entry.upward)
+            // Its owner may tell of another one there by now.
+            && link.copies.get(slot).is_some_and(|copy| copy.id == entry.id)
+        {
             link.copies.close(slot);
+        }
+    }
+
+    /// An owner that has not heard of its object's end tells of it again when it is back.
+    fn bury(&mut self, entry: &Entry) {
+        let creator = entry.id.creator();
+        if !(entry.is_held || entry.is_returning) || entry.owner != Owner::Player(creator) {
+            return;
+        }
+        let Some(player) = self.players.get_mut(creator) else { return };
+        player.ended.insert(entry.id, entry.is_returning);
+        if player.ended.len() > ENDED_MAX {
+            player.ended.pop_first();
         }
     }
 
@@ -130,7 +147,8 @@ impl ObjectRoom {
         }
         self.release(&entry);
         let Some(known) = self.table.at_mut(place) else { return false };
-        (known.owner, known.upward, known.is_held) = (to, None, false);
+        (known.owner, known.upward) = (to, None);
+        (known.is_held, known.is_returning) = (false, false);
         let all = FieldSet::first(entry.kind.fields.len());
         let theirs = entry.kind.written_by(Writer::Owner);
         let now = self.now;
@@ -207,6 +225,12 @@ impl ObjectRoom {
         if let Some(place) = self.table.place(id).filter(|place| self.waits(*place, from, number)) {
             return self.on_return(from, message, slot, place, bytes);
         }
+        if let Some(hears) = self.players.get_mut(from).and_then(|player| player.ended.remove(&id)) {
+            if !hears {
+                self.deny(from, id, Denied::Name);
+            }
+            return;
+        }
         if id.creator() != from || !id.is_object() || self.table.place(id).is_some() || slot >= SLOTS_MAX {
             self.deny(from, id, Denied::Name);
             // It may take the object of that name for the one it created, so it is shown anew.
@@ -251,6 +275,10 @@ impl ObjectRoom {
     fn on_return(&mut self, from: PeerId, message: u64, slot: u32, place: u32, bytes: &[u8]) {
         let Some(entry) = self.table.at_mut(place) else { return };
         let (object, kind) = (entry.id, entry.kind);
+        if !core::mem::take(&mut entry.is_returning) {
+            // It passed on, and back, before this player told of it again: what the player had then is over.
+            return self.follow_owner(from, message, slot, place, true);
+        }
         let Ok(values) = kind.split(FieldSet::first(kind.fields.len()), bytes) else { return };
         entry.upward = Some(slot);
         let downward = entry.watchers.iter().find(|(peer, _)| *peer == from).map(|(_, slot)| *slot);
@@ -279,9 +307,23 @@ impl ObjectRoom {
         if entry.owner != Owner::Player(from) {
             return self.refuse(from, |refusals| refusals.foreign += 1);
         }
-        entry.upward = Some(slot);
-        if let Some(link) = self.players.get_mut(from).and_then(|player| player.link.as_mut()) {
-            link.copies.open(slot, id, place, message);
+        // It may have forgotten the object and been shown it anew, as it was before its last words arrived.
+        let is_again = entry.upward.is_some();
+        self.follow_owner(from, message, slot, place, is_again);
+    }
+
+    /// Hears of an object by this slot of its owner's, who may have to be told how it is.
+    fn follow_owner(&mut self, owner: PeerId, message: u64, slot: u32, place: u32, tells: bool) {
+        let now = self.now;
+        let Some(entry) = self.table.at_mut(place) else { return };
+        (entry.upward, entry.is_returning) = (Some(slot), false);
+        let downward = entry.watchers.iter().find(|(peer, _)| *peer == owner).map(|(_, slot)| *slot);
+        let Some(link) = self.players.get_mut(owner).and_then(|player| player.link.as_mut()) else { return };
+        link.copies.open(slot, entry.id, place, message);
+        if let Some(downward) = downward.filter(|_| tells) {
+            link.replicas.set_fields(downward, FieldSet::first(entry.kind.fields.len()));
+            link.replicas.change(downward, entry.kind.written_by(Writer::Owner), now);
+            self.schedule(owner);
         }
     }
 
@@ -292,11 +334,17 @@ impl ObjectRoom {
             link.copies.close(slot);
         }
         let (now, quotas) = (self.now, self.config.quotas);
+        if let Some(player) = self.players.get_mut(from).filter(|_| why == Gone::Destroyed) {
+            player.ended.remove(&id);
+        }
         let Some(place) = self.table.place(id).filter(|_| why == Gone::Destroyed) else { return };
         let (Some(entry), Some(player)) = (self.table.at(place), self.players.get_mut(from)) else { return };
         if entry.owner == Owner::Player(from) {
             // Its owner has forgotten it already. It pays afterwards.
             player.usage.news(now, entry.watchers.len(), &quotas);
+            if let Some(entry) = self.table.at_mut(place) {
+                entry.is_returning = false;
+            }
             self.destroy(id);
         } else if !player.usage.delivery(now, 1, 0, &quotas) {
             self.refuse(from, |refusals| refusals.foreign += 1);

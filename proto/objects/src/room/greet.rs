@@ -59,6 +59,7 @@ impl ObjectRoom {
         self.past_bytes += link.traffic.bytes;
         self.ready.retain(|ready| *ready != peer);
         player.left_at = self.now;
+        player.ended.values_mut().for_each(|hears| *hears = false);
         self.weights.retain(|(_, player), _| *player != peer);
         let places: Vec<u32> = self.table.iter().map(|(place, _)| place).collect();
         for place in places {
@@ -68,7 +69,7 @@ impl ObjectRoom {
         }
         for place in self.table.owned_by(Owner::Player(peer)) {
             if let Some(entry) = self.table.at_mut(place) {
-                (entry.upward, entry.is_held) = (None, true);
+                (entry.upward, entry.is_held, entry.is_returning) = (None, true, false);
             }
             self.conceal_from_all(place, Gone::OutOfScope);
         }
@@ -78,7 +79,7 @@ impl ObjectRoom {
     fn unhold(&mut self, peer: PeerId) {
         for place in self.table.owned_by(Owner::Player(peer)) {
             if let Some(entry) = self.table.at_mut(place) {
-                entry.is_held = false;
+                (entry.is_held, entry.is_returning) = (false, true);
             }
             self.reveal(place);
         }
@@ -95,6 +96,9 @@ impl ObjectRoom {
             if let Some(object) = self.table.at(place).map(|entry| entry.id) {
                 self.pass_on(object, Owner::Server);
             }
+        }
+        if let Some(player) = self.players.get_mut(peer) {
+            player.ended.clear();
         }
     }
 

@@ -35,6 +35,8 @@ use scope::{Area, ObjectView, Viewpoints};
 
 /// Events that wait for the server's game. Beyond, the oldest is dropped.
 const EVENTS_MAX: usize = 65_536;
+/// Objects of a player that were destroyed while it was away. Beyond, the one with the lowest name is forgotten.
+const ENDED_MAX: usize = 4_096;
 const NAMES: u64 = 0x6e61_6d65_7300;
 
 /// The settings of a room's objects.
@@ -97,6 +99,9 @@ struct Player {
     unheard: Option<(u64, u16, Target)>,
     /// The machine that it was last, and how many sessions that had begun before; `None` if none was greeted.
     instance: Option<u64>,
+    /// What it created, and was destroyed while it was away or before it told of it again: it is not born anew. And whether the
+    /// player hears of the end anyway.
+    ended: BTreeMap<ObjectId, bool>,
     /// When its connection broke.
     left_at: LocalTime,
     views: Viewpoints,

@@ -117,3 +117,68 @@ fn what_an_absent_player_was_given_waits_for_it_too() {
     assert_eq!(net.room.read::<Ship>(object), Some(Ship { health: 7, colour: 44, ..ship() }));
     net.assert_settled();
 }
+
+#[test]
+fn what_passed_on_and_back_is_not_overwritten_by_what_a_returning_player_had() {
+    let (mut net, object) = hit();
+    net.leave(0);
+    net.set(0, object, 1, vec![9].into());
+    net.room.give(object, Owner::Server);
+    net.room.update(object, |ship: &mut Ship| ship.colour = 5);
+    net.join(0);
+    // The server has greeted it, and hears of the object later.
+    net.run(45);
+    assert!(net.room.players().any(|player| player == peer(0)));
+    net.room.give(object, Owner::Player(peer(0)));
+    net.run(500);
+    assert_eq!(net.room.read::<Ship>(object), Some(Ship { health: 7, colour: 5, ..ship() }));
+    net.assert_settled();
+    net.set(0, object, 1, vec![10].into());
+    net.run(300);
+    assert_eq!(net.room.read::<Ship>(object), Some(Ship { health: 7, colour: 10, ..ship() }));
+    net.assert_settled();
+}
+
+#[test]
+fn what_passes_on_and_back_before_its_owner_tells_of_it_again_is_the_same_for_all() {
+    let (mut net, object) = hit();
+    net.leave(0);
+    net.set(0, object, 1, vec![9].into());
+    net.join(0);
+    net.run(45);
+    net.room.give(object, Owner::Server);
+    net.room.update(object, |ship: &mut Ship| ship.colour = 5);
+    net.room.give(object, Owner::Player(peer(0)));
+    net.run(500);
+    assert_eq!(net.room.read::<Ship>(object), Some(Ship { health: 7, colour: 5, ..ship() }));
+    net.assert_settled();
+}
+
+#[test]
+fn what_the_server_destroys_while_its_owner_is_away_is_not_born_anew() {
+    for is_back in [false, true] {
+        let (mut net, object) = hit();
+        net.leave(0);
+        net.set(0, object, 1, vec![9].into());
+        if is_back {
+            net.join(0);
+            net.run(45);
+        }
+        net.room.destroy(object);
+        if !is_back {
+            net.join(0);
+        }
+        // It goes on changing what it does not know to be gone.
+        net.run(45);
+        net.set(0, object, 1, vec![10].into());
+        net.run(500);
+        assert_eq!((net.original(object), net.copy(0, object), net.copy(1, object)), (None, None, None));
+        let denied = |event: &&ObjectEvent| matches!(event, ObjectEvent::Denied { .. });
+        assert_eq!(net.seats[0].events.iter().filter(denied).count(), usize::from(!is_back));
+        // Its name is free.
+        net.create(0, 0, &ship());
+        net.run(500);
+        assert_eq!(health(&net, object), Some(0));
+        net.assert_settled();
+    }
+}

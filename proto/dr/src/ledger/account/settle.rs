@@ -143,16 +143,17 @@ impl<'a> AccountMut<'a> {
     }
 
     /// Settles the error as far as it is known, including any arrival just reported. A plain account's growth goes to `growth`;
-    /// that of any other is added at once, and returned.
+    /// that of any other is added at once, and returned. The second result is how many arrivals were settled by estimate.
     ///
     /// Reported arrivals wait until the fate of everything sent before them is known and, at a relay, the exported path as well.
+    /// If too many wait, the oldest is settled by what is known.
     pub(in crate::ledger) fn settle(
         &mut self,
         history: &ExportedPath,
         outlook: &Outlook,
         reported: Option<Arrived>,
         growth: &mut Growth,
-    ) -> f64 {
+    ) -> (f64, u64) {
         let is_plain = self.read().is_plain(outlook.placement);
         let mut walk = self.read().walk_from_settled(history, is_plain);
         if let Some((seq, at)) = reported.filter(|(seq, _)| self.read().is_news(*seq)) {
@@ -167,7 +168,7 @@ impl<'a> AccountMut<'a> {
         }
         let (_, unknown) = self.read().first_unknown();
         let horizon = history.exact_until().min(unknown.unwrap_or(outlook.now));
-        let mut has_arrived = false;
+        let (mut has_arrived, mut estimated) = (false, 0);
         while let Some((seq, at)) = self.read().next_arrival()
             && (at <= horizon || self.read().arrivals().count() > ARRIVALS_MAX)
         {
@@ -184,11 +185,12 @@ impl<'a> AccountMut<'a> {
                     while marks.pop_front_if(|(marked, _)| *marked < seq).is_some() {}
                 }
                 has_arrived = true;
+                estimated += u64::from(at > horizon);
             }
             // It stayed among the arrivals until here so that its mark was kept.
             self.change_waiting(Waiting::pop_front);
         }
-        let Some(mut walk) = walk else { return 0.0 };
+        let Some(mut walk) = walk else { return (0.0, estimated) };
         self.move_on(&mut walk, history, horizon, growth);
         self.set_point(walk.point());
         let mut grown = 0.0;
@@ -199,7 +201,7 @@ impl<'a> AccountMut<'a> {
                 self.set_own_unless_shared(&cursor, history);
             }
         }
-        grown
+        (grown, estimated)
     }
 
     /// Moves a settlement on, and marks the error at the generation of each vector on the way.
