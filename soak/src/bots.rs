@@ -43,7 +43,7 @@ struct BotGroup {
 }
 
 /// The name of a room.
-fn room_name(room: usize) -> String {
+pub(crate) fn room_name(room: usize) -> String {
     format!("soak-{room}")
 }
 

@@ -2,7 +2,7 @@
 //!
 //! - [`load`]: bots in rooms, some of whom crash and come back every minute. Judges memory, deadlines, queues, losses, and
 //!   whether every bot sees the others of its room.
-//! - [`saturate`]: how many bots are too many.
+//! - [`saturate`]: how many bots are too many. [`capacity`]: what rooms cost, by policy, budget and threads.
 //! - [`hostile`]: strangers and members who send noise, lies and floods, beside two honest players whose error must not
 //!   grow.
 //! - [`sync_ms`]: a game's own traffic through the proxies: is it shown at once, and served in fair order?
@@ -19,6 +19,7 @@
 //! ```
 
 mod bots;
+pub mod capacity;
 mod child;
 mod group;
 pub mod hostile;

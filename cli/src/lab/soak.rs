@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Subcommand;
+use evenkeel_dr::Budget;
 use evenkeel_dr::policy::PolicyKind;
 use evenkeel_serve::POLICY;
+use evenkeel_soak::capacity::CapacityPlan;
 use evenkeel_soak::load::Load;
 use evenkeel_soak::sync_ms::ProxyLoad;
-use evenkeel_soak::{Harness, SoakError, Verdict, hostile, load, saturate, sync_ms};
+use evenkeel_soak::{Harness, SoakError, Verdict, capacity, hostile, load, saturate, sync_ms};
 use serde_json::json;
 
 use super::tables;
@@ -21,6 +23,7 @@ Examples:
   evenkeel lab soak relay                        20 minutes of 200 bots in a room, 20 of 512 in 32 rooms
   evenkeel lab soak relay --minutes 1            the same, in short
   evenkeel lab soak relay --saturate             how many bots in a room are too many
+  evenkeel lab soak capacity                     rooms by policy, budget and threads: processor time, lateness, error
   evenkeel lab soak hostile                      ten million datagrams and messages of attackers in ten minutes
   evenkeel lab soak sync-ms                      32 players behind the proxies of Sync-MS, for five minutes
 
@@ -42,6 +45,8 @@ pub(super) struct SoakArgs {
 enum Command {
     /// Load: 200 bots in one room, then 512 in 32 rooms; every minute about a tenth of them crash and come back.
     Relay(RelayArgs),
+    /// Capacity: rooms of bots by policy, budget and threads, against processor time, lateness and error.
+    Capacity(CapacityArgs),
     /// Attack: strangers and members send noise, lies and floods, beside two honest players.
     Hostile(HostileArgs),
     /// Proxies: a game's traffic through a pair of `evenkeel sync-ms`, with players at different distances.
@@ -94,6 +99,53 @@ struct RelayArgs {
     /// Print one JSON document and nothing else on standard output.
     #[arg(long)]
     json: bool,
+}
+
+const CAPACITY_EXAMPLES: &str = "\
+Examples:
+  evenkeel lab soak capacity
+  evenkeel lab soak capacity --rooms 1,2,4 --bots 50 --threads 1,2 --policies even base-matched --budgets '64 kbit/s'
+  taskset -c 0 evenkeel lab soak capacity --threads 1       everything on one core, the bots included
+
+Every combination is measured. The bots share the relay's cores.";
+
+/// Arguments of `evenkeel lab soak capacity`.
+#[derive(clap::Args)]
+#[command(after_help = CAPACITY_EXAMPLES)]
+struct CapacityArgs {
+    /// Numbers of rooms.
+    #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [1, 2, 4],
+          value_parser = clap::value_parser!(u16).range(1..=256))]
+    rooms: Vec<u16>,
+
+    /// Bots per room.
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(2..=1000))]
+    bots: u16,
+
+    /// The rooms' policies.
+    #[arg(long, value_name = "P", num_args = 1.., default_values_t = [default_policy()])]
+    policies: Vec<PolicyKind>,
+
+    /// The rooms' budgets.
+    #[arg(long, value_name = "B,B", value_delimiter = ',', default_values_t = ["64 kbit/s".to_owned(), "256 kbit/s".to_owned()])]
+    budgets: Vec<String>,
+
+    /// Numbers of the relay's threads.
+    #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [1, 2],
+          value_parser = clap::value_parser!(u16).range(1..=64))]
+    threads: Vec<u16>,
+
+    /// How long each combination is measured, at least twenty seconds.
+    #[arg(long, value_name = "S", default_value_t = 20, value_parser = clap::value_parser!(u64).range(20..=3600))]
+    seconds: u64,
+
+    /// Print one JSON document and nothing else on standard output.
+    #[arg(long)]
+    json: bool,
+}
+
+fn default_policy() -> PolicyKind {
+    POLICY.parse().expect("the rooms' default is a policy")
 }
 
 const HOSTILE_EXAMPLES: &str = "\
@@ -194,6 +246,7 @@ pub(super) fn run(args: SoakArgs) -> Result<(), Failure> {
     let soak = async {
         match args.command {
             Command::Relay(args) => relay(&harness, &args).await,
+            Command::Capacity(args) => capacity(&harness, args).await,
             Command::Hostile(args) => attack(&harness, &args).await,
             Command::SyncMs(args) => proxies(&harness, args).await,
         }
@@ -232,6 +285,26 @@ async fn relay(harness: &Harness, args: &RelayArgs) -> Result<(), Failure> {
         output::print(&format!("{}{}", tables::verdicts(&verdicts), tables::saturation(&steps)))?;
     }
     conclude(harness, &verdicts)
+}
+
+async fn capacity(harness: &Harness, args: CapacityArgs) -> Result<(), Failure> {
+    let budgets = args.budgets.iter().map(|text| text.trim().parse::<Budget>()).collect::<Result<_, _>>();
+    let all = |numbers: Vec<u16>| numbers.into_iter().map(usize::from).collect();
+    let plan = CapacityPlan {
+        rooms: all(args.rooms),
+        bots: usize::from(args.bots),
+        policies: args.policies,
+        budgets: budgets.map_err(|error| Failure::mistake(format!("--budgets: {error}")))?,
+        threads: all(args.threads),
+        each: Duration::from_secs(args.seconds),
+    };
+    let rows = capacity::run(harness, &plan).await.map_err(failed)?;
+    if args.json {
+        output::print_json(&json!({ "rows": rows }))?;
+    } else {
+        output::print(&tables::capacity(&rows))?;
+    }
+    conclude(harness, &[])
 }
 
 async fn attack(harness: &Harness, args: &HostileArgs) -> Result<(), Failure> {

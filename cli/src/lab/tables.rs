@@ -10,7 +10,7 @@ use evenkeel_lab::figure::Figure;
 use evenkeel_lab::papers::{PaperKind, kind_of};
 use evenkeel_lab::scenario::{PolicySummary, ReceiverSummary, Scenario, ScenarioSummary, ScenarioTopology};
 
-pub(super) use soak::{attacks, saturation, verdicts};
+pub(super) use soak::{attacks, capacity, saturation, verdicts};
 
 /// The most receivers per policy that are printed.
 const RECEIVERS_SHOWN: usize = 20;

@@ -1,6 +1,7 @@
 //! Results of soaks as text tables.
 
 use evenkeel_soak::Verdict;
+use evenkeel_soak::capacity::CapacityRow;
 use evenkeel_soak::hostile::AttackCount;
 use evenkeel_soak::saturate::SaturationStep;
 
@@ -59,6 +60,26 @@ settled    acknowledgments that it confirmed
 rejected   messages that are malformed or exceed the room's limits
 dropped    datagrams above their sender's allowance; vectors and lives above a quota are listed further up
 ";
+
+/// What rooms cost, by policy, budget and threads.
+pub(crate) fn capacity(rows: &[CapacityRow]) -> String {
+    let column = |title: &str, figure: &dyn Fn(&CapacityRow) -> f64, decimals: usize| {
+        Column::new(title, rows.iter().map(|row| Some(figure(row))).collect(), Some(decimals))
+    };
+    let columns = [
+        column("threads", &|row| row.threads as f64, 0),
+        column("rooms", &|row| row.rooms as f64, 0),
+        column("bots", &|row| row.bots as f64, 0),
+        column("core\n%", &|row| 100.0 * row.core, 1),
+        column("within 2 ms\n%", &|row| 100.0 * row.on_time_2ms, 2),
+        column("error\nunits", &|row| row.error_seen, 3),
+        column("kbit/s\nper bot", &|row| row.kbit_per_s, 1),
+        column("vectors\nper s", &|row| row.vectors_per_s, 0),
+        column("datagrams\nper s", &|row| row.datagrams_per_s, 0),
+    ];
+    let labels = rows.iter().map(|row| vec![row.policy.clone(), row.budget.clone()]).collect();
+    format!("{}\nThe bots run on the same cores.\n", table(&["policy", "budget"], labels, &columns))
+}
 
 /// The measured sizes of room, and whether the largest was too large.
 pub(crate) fn saturation(steps: &[SaturationStep]) -> String {
