@@ -22,7 +22,7 @@ pub(super) const fn is_steady(game: &Game) -> bool {
 
 /// The settings of a steady game: `even` redistributes between a third and half of the messages.
 pub(super) fn settings(game: &Game, drawn: &DrConfig, draws: &mut Draws) -> DrConfig {
-    let policy = if game.faults.has(Fault::PlantedUneven) { "base-1/3" } else { "even" };
+    let policy = if game.faults.has(Fault::PlantedUneven) { "base" } else { "even" };
     DrConfig {
         threshold: Threshold { distance: draws.uniform(0.05, 0.5), ..Threshold::default() },
         kind: Content::default(),
