@@ -47,6 +47,8 @@ pub enum Fault {
     PlantedError,
     /// Planted: the sender takes its budget for four times as much.
     PlantedExcess,
+    /// Planted: the policy does not even out errors.
+    PlantedUneven,
 }
 
 impl Fault {

@@ -13,6 +13,11 @@ use crate::{dr, memory, neo, objects, sync_ms};
 const CHEAP: [Machine; 4] = [Machine::DrDirect, Machine::DrRelay, Machine::SyncMs, Machine::Objects];
 /// How many of those are of NEO, whose signatures cost as much as many other games.
 const NEO_SHARE: f64 = 0.02;
+/// The source of whether a game with a relay is steady, how many are, how long they last, and what may go wrong in them.
+const STEADY: u64 = 0x10;
+const STEADY_SHARE: f64 = 0.02;
+pub(crate) const STEADY_TICKS: u32 = 1_000;
+const STEADY_FAULTS: [Fault; 3] = [Fault::Duplicates, Fault::Reordering, Fault::Jitter];
 
 /// A kind of machine, with its topology.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize)]
@@ -147,6 +152,12 @@ impl Game {
         let chance = [0.0, 0.1, 0.25, 0.5][draws.below(4) as usize];
         let faults: Vec<Fault> = Fault::ALL.into_iter().filter(|_| draws.chance(chance)).collect();
         let machine = machine.unwrap_or(any);
+        if machine == Machine::DrRelay && Seed::new(seed).child(STEADY).draws().chance(STEADY_SHARE) {
+            let faults: Vec<Fault> =
+                faults.into_iter().filter(|fault| STEADY_FAULTS.contains(fault)).collect();
+            let (ticks, faults) = (STEADY_TICKS, Faults::of(&faults));
+            return Self { machine, seed, players: 4, entities: 1, ticks, faults };
+        }
         Self {
             machine,
             seed,

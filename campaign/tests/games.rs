@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use evenkeel_campaign::run::{Campaign, Failure, Progress, play_one, run};
-use evenkeel_campaign::{Fault, Faults, Game, Machine};
+use evenkeel_campaign::{Fault, Faults, Game, Invariant, Machine};
 
 #[track_caller]
 fn holds(game: Game) {
@@ -41,6 +41,50 @@ fn players_agree_on_objects_and_messages_arrive_once() {
 fn peers_of_neo_agree() {
     let played = play(&campaign(60, 2, Some(Machine::Neo)));
     assert_eq!((played.games, played.failures.as_slice()), (60, &[][..]));
+}
+
+/// What a returning player had overwrote what had happened to its object meanwhile, and what had been destroyed was born anew.
+#[test]
+fn players_who_come_back_find_their_objects_as_they_are() {
+    let (machine, players, entities) = (Machine::Objects, 3, 1);
+    let faults = Faults::of(&[Fault::DelaySteps, Fault::Crashes, Fault::Leaves]);
+    holds(Game { machine, seed: 1_099_511_641_061, players, entities, ticks: 59, faults });
+    let faults = Faults::of(&[Fault::Bursts, Fault::Reordering, Fault::DelaySteps, Fault::Leaves]);
+    holds(Game { machine, seed: 1_099_511_642_374, players, entities, ticks: 65, faults });
+}
+
+/// A relay settled arrivals by what it knew, because too many waited for vectors of their owner, or one for longer than those are
+/// kept, and did not count that.
+#[test]
+fn what_a_relay_settles_by_estimate_is_counted() {
+    let faults = Faults::of(&[Fault::Loss]);
+    let seed = 1_099_511_642_859;
+    holds(Game { machine: Machine::DrRelay, seed, players: 3, entities: 1, ticks: 1, faults });
+    let faults = Faults::of(&[Fault::Loss, Fault::DelaySteps]);
+    let seed = 1_099_511_640_264;
+    holds(Game { machine: Machine::DrRelay, seed, players: 4, entities: 1, ticks: 77, faults });
+}
+
+/// A damaged introduction took another player's name.
+#[test]
+fn nobody_takes_the_names_of_others() {
+    let faults = Faults::of(&[Fault::Bursts, Fault::Garbage]);
+    let seed = 1_099_511_647_484;
+    holds(Game { machine: Machine::DrRelay, seed, players: 3, entities: 1, ticks: 1, faults });
+}
+
+/// One of the games that last long enough.
+fn steady(seed: u64, planted: &[Fault]) -> Game {
+    let faults = Faults::of(planted);
+    Game { machine: Machine::DrRelay, seed, players: 4, entities: 1, ticks: 1_000, faults }
+}
+
+#[test]
+fn errors_do_not_spread_under_even_and_do_without_it() {
+    (0..8).for_each(|seed| holds(steady(seed, &[])));
+    let failures = (0..8).filter_map(|seed| steady(seed, &[Fault::PlantedUneven]).play().err());
+    let spread: Vec<_> = failures.map(|violation| violation.invariant).collect();
+    assert!(spread.len() >= 4 && spread.iter().all(|rule| *rule == Invariant::Spread), "{spread:?}");
 }
 
 /// The median clock stood still while a local clock showed a time before zero.

@@ -50,7 +50,7 @@ impl DrGame {
         self.players.iter().copied().filter(|player| self.is_honest(*player)).collect()
     }
 
-    fn entities(&self, owner: NodeId) -> impl Iterator<Item = EntityId> + use<> {
+    pub(super) fn entities(&self, owner: NodeId) -> impl Iterator<Item = EntityId> + use<> {
         (0..self.game.entities).map(move |number| EntityId::of(owner.into(), number))
     }
 

@@ -3,6 +3,7 @@
 mod check;
 mod motion;
 mod node;
+mod steady;
 mod truth;
 
 use evenkeel_core::{Draws, PeerId, Seed, Span, Synchronized};
@@ -79,8 +80,12 @@ fn config(game: &Game) -> DrConfig {
         ..Limits::default()
     };
     let limits = if game.faults.has(Fault::TinyLimits) { tight } else { Limits::default() };
+    // As servers have it. Otherwise an id belongs to whoever comes first, and a damaged introduction may take another player's.
+    let limits = Limits { own_names: true, ..limits };
     let seed = Seed::new(draws.bits());
-    DrConfig { topology, threshold, kind, placement, policy, budget, compensation, tick, limits, seed }
+    let drawn =
+        DrConfig { topology, threshold, kind, placement, policy, budget, compensation, tick, limits, seed };
+    if steady::is_steady(game) { steady::settings(game, &drawn, &mut draws) } else { drawn }
 }
 
 fn policy(draws: &mut Draws) -> PolicyKind {
@@ -128,8 +133,10 @@ impl DrGame {
         }
         stage.join_all();
         let motion = Seed::new(game.seed).child(MOTION);
-        let mover =
-            |player: &NodeId, entity| Mover::new(motion.child(u64::from(player.0)).child(u64::from(entity)));
+        let mover = |player: &NodeId, entity| {
+            let seed = motion.child(u64::from(player.0)).child(u64::from(entity));
+            if steady::is_steady(game) { Mover::steered(seed) } else { Mover::new(seed) }
+        };
         let movers = players
             .iter()
             .map(|player| (0..game.entities).map(|entity| mover(player, entity)).collect())
@@ -167,6 +174,7 @@ impl DrGame {
             }
         }
         self.check_budget()?;
+        self.check_spread()?;
         self.calm_down();
         Ok(())
     }

@@ -39,6 +39,11 @@ impl Mover {
         Self { style, seed, state, is_alive: false, rests_until: 0 }
     }
 
+    /// An entity that somebody steers.
+    pub(super) fn steered(seed: Seed) -> Self {
+        Self { style: Style::Steered, ..Self::new(seed) }
+    }
+
     /// Moves for a tick.
     pub(super) fn step(&mut self, tick: u64) {
         let mut draws = self.seed.child(1 + tick).draws();

@@ -119,3 +119,26 @@ fn arrivals_that_cannot_wait_for_the_exported_path_are_counted_as_estimated() {
     assert!(waiting.clone().all(|seq| arrive(seq) == 0), "they wait");
     assert_eq!((waiting.end..waiting.end + 3).map(arrive).collect::<Vec<_>>(), [1, 2, 3]);
 }
+
+#[test]
+fn a_first_arrival_that_comes_after_its_vector_was_dropped_is_counted_as_estimated() {
+    let mut ledger = ErrorLedger::new(Placement::Global, None);
+    ledger.join(RECEIVER);
+    ledger.introduce(Some(PeerId(9)), &frame(0, 0), Threshold::default());
+    let life = Life { entity: EntityId(0), first: DrSeq(0) };
+    let slot = ledger.open_pair(life, RECEIVER, at(0));
+    ledger.dispatch(slot, Dispatch { seq: DrSeq(0), sent: at(0) }, 0);
+    let link = ledger.link(RECEIVER).expect("it is here");
+    let end = 2_100;
+    for seq in 1..end {
+        ledger.record(&frame(0, seq), at(seq));
+    }
+    assert!(
+        ledger.track(life).is_some_and(|track| track.history.vector(DrSeq(0)).is_none()),
+        "it is dropped"
+    );
+    assert_eq!(ledger.estimated(), 0);
+    let arrival = Arrival { entity: EntityId(0), seq: DrSeq(0), at: at(end - 2), nonce: 0 };
+    ledger.report(link, arrival, at(end)).expect("it was sent");
+    assert_eq!(ledger.estimated(), 1);
+}

@@ -186,6 +186,9 @@ impl<'a> AccountMut<'a> {
                 }
                 has_arrived = true;
                 estimated += u64::from(at > horizon);
+            } else if walk.is_none() {
+                // It was so long under way that the path is not kept, and nothing was settled that would have been given up then.
+                estimated += 1;
             }
             // It stayed among the arrivals until here so that its mark was kept.
             self.change_waiting(Waiting::pop_front);
